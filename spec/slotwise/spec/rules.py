@@ -1,0 +1,58 @@
+"""The rule registry. A rule is recorded when it *decides* something: an effect when it runs, a refusal when it refuses.
+
+The registry is this module object's own: a second copy of the spec (a mutant, say) that is loaded with a second copy of this
+module has rules and decisions of its own.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+EVERY = ("strict", "bounded-borrow", "slot-time")
+#: The data-designer family: both of its policies.
+BORROWING = ("bounded-borrow",)
+TAGGED = ("strict", "bounded-borrow")
+STRICT = ("strict",)
+SLOT_TIME = ("slot-time",)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    prose: str
+    source: str
+    disciplines: tuple[str, ...]     # it belongs to; reports and floors list it only there
+    switch: str | None               # of the profile, without which it never decides
+    function: str
+    line: int
+
+
+RULES: dict[str, Rule] = {}
+decided: list[str] = []              # since the last step began
+
+
+def rule(id: str, *, source: str, of: tuple[str, ...] = EVERY, switch: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Register a function as rule `id`. A call is recorded unless it returns None: a refusal that does not refuse did not decide."""
+
+    def register(function: Callable[P, R]) -> Callable[P, R]:
+        if id in RULES or not function.__doc__:
+            raise TypeError(f"rule {id} is named twice, or has no sentence")
+        code = function.__code__
+        RULES[id] = Rule(id, " ".join(function.__doc__.split()), source, of, switch, f"{function.__module__}.{function.__qualname__}", code.co_firstlineno)
+        record = decided.append
+
+        @wraps(function)
+        def applied(*args: P.args, **kwargs: P.kwargs) -> R:
+            result = function(*args, **kwargs)
+            if result is not None:
+                record(id)
+            return result
+
+        return applied
+
+    return register

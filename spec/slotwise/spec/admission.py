@@ -6,6 +6,7 @@ command is legal in every state.
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -49,12 +50,12 @@ class Discipline(Protocol):
     def come(self, group: str, at: int) -> None: ...                       # it begins to: where does it stand?
     def go_on(self, group: str, at: int) -> None: ...                      # it was served and goes on: where does it stand?
     def respecify(self, group: str, at: int) -> None: ...                  # its newest specification has arrived
-    def places(self, at: int) -> dict[str, tuple[float, ...]]: ...         # of the active groups; the least goes first
+    def places(self, at: int) -> Mapping[str, tuple[float, ...]]: ...         # of the active groups; the least goes first
     def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed: ...   # may it start?
     def start(self, task: Task, borrowed: Borrowed, earlier: list[Head], at: int) -> None: ...                    # what does a start leave behind?
     def finish(self, lease: Lease, at: int) -> None: ...                   # what does the end of a lease settle?
     def withdraw(self, task: str) -> None: ...                             # a waiting task was discarded
-    def state(self) -> v.State: ...
+    def state(self, at: int) -> v.State: ...
 
 
 @dataclass(slots=True)
@@ -323,5 +324,5 @@ def state(admission: Admission) -> v.State:
         "leases": {str(number): [lease.task.id, lease.task.group, dict(lease.task.needs), lease.at] for number, lease in sorted(ledger.leases.items())},
         "virtual_time": bits(queue.virtual_time) if queue.virtual_time else 0,
         "tags": {group: bits(tag) for group, tag in sorted(queue.tag.items()) if group in queue.served or group in queue.turn},
-        **admission.discipline.state(),
+        **admission.discipline.state(admission.now),
     }

@@ -78,7 +78,7 @@ class Discipline:
     def withdraw(self, task: str) -> None:
         """Nothing is remembered of a waiting task."""
 
-    def state(self) -> State:
+    def state(self, at: int) -> State:
         return {"debt": {group: {r: owed for (g, r), owed in sorted(self.debt.items()) if g == group and owed} for group in sorted({g for (g, _), owed in self.debt.items() if owed})}}
 
 

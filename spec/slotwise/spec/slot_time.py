@@ -3,14 +3,13 @@
 Nothing is estimated, so nothing is corrected: a group's *attained* slot-time is a fact that only grows. Nobody is held to a share and
 nobody owes: what is free is used. A wide task is not starved by narrow ones: after a while, free units are kept for it.
 
-Numbers are integers. A dominant share is counted in parts, `WHOLE` of them to a resource; slot-time is nanoseconds x parts; a *level*
-is slot-time by weight, where weights are in 1024ths, on top of an integer origin. Levels are compared exactly, over the common
-multiple of the weights; only a virtual time is a level rounded down.
+Numbers are integers. While a task runs, its group's *level* rises by the task's *rate* every nanosecond: its dominant share divided by
+the group's weight, in parts of `RATE` (rounded down, the only rounding there is). So levels are straight lines in time with whole
+numbers, exact and cheap to compare, and a level never falls.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import lcm
 from typing import TYPE_CHECKING
 
 from slotwise.spec.fair_queue import FairQueue, Head
@@ -20,17 +19,16 @@ from slotwise.spec.vocabulary import WEIGHT_UNIT, Refusal, SlotTime, State, Task
 if TYPE_CHECKING:
     from slotwise.spec.admission import Borrowed, Lease, Ledger
 
-#: Parts of a whole resource: a multiple of every number to 16, of 20, 24, 25, 32, 48, 50, 64, 100 and of powers of two to 1024. Other shares are rounded down.
-WHOLE = 230_630_400
-#: The level that a group of weight 1 gains in a nanosecond with a whole resource.
-LEVEL = WHOLE // WEIGHT_UNIT
+#: What a group of weight 1 that holds a whole resource gains in level every nanosecond: 720,720 squared times 64, so that a rate is exact
+#: where capacity and weight are numbers up to 16, or the one a power of two up to 1,024 and the other up to 16.
+RATE = 720_720 * 720_720 * 64
 
 
 @dataclass(slots=True)
 class Account:
     weight: int                  # in 1024ths
-    origin: int = 0              # what returning has added to its level
-    finished: int = 0            # slot-time of its finished tasks
+    level: int = 0               # of finished tasks, of running ones until `since`, and of what returning added
+    since: int = 0               # when a weight last changed: running tasks count from then on
 
 
 @dataclass(slots=True)
@@ -44,8 +42,9 @@ class Discipline:
     horizon: int = 0                                                   # nanoseconds; 0: nothing has finished yet
 
     # what the rules speak of
-    def share(self, task: Task) -> int:
-        return max(units * WHOLE // self.ledger.capacity[resource] for resource, units in task.needs.items())
+    def rate(self, task: Task) -> int:
+        weight = self.accounts[task.group].weight
+        return max(rate_of(units, self.ledger.capacity[resource], weight) for resource, units in task.needs.items())
 
     def running(self, group: str) -> list[Lease]:
         return [lease for lease in self.ledger.leases.values() if lease.task.group == group]
@@ -60,14 +59,10 @@ class Discipline:
     def lacks(self, task: Task) -> set[str]:
         return {resource for resource, units in task.needs.items() if self.ledger.free(resource) < units}
 
-    def attained(self, group: str, at: int) -> int:
-        """Slot-time of its finished tasks, and of its running ones until now."""
-        return self.accounts[group].finished + sum(self.share(lease.task) * (at - lease.at) for lease in self.running(group))
-
     def level(self, group: str, at: int) -> int:
-        """Attained slot-time by weight, on top of the origin; rounded down."""
+        """What its finished tasks have added, and its running ones until now (or will have, by a later instant)."""
         account = self.accounts[group]
-        return account.origin + self.attained(group, at) // account.weight
+        return account.level + sum(self.rate(lease.task) * (at - max(lease.at, account.since)) for lease in self.running(group))
 
     def virtual_time(self, group: str) -> int:
         """The least over the resources its head shares with other groups; the largest of all, if it shares none."""
@@ -94,8 +89,7 @@ class Discipline:
             reweigh(self, group, at)
 
     def places(self, at: int) -> dict[str, tuple[int, int]]:
-        common = lcm(*(self.accounts[group].weight for group in self.queue.turn))
-        return {group: patience(self, self.queue.fifo[group][0][0], at) or look_ahead(self, group, common, at) for group in self.queue.turn}
+        return {group: patience(self, self.queue.fifo[group][0][0], at) or look_ahead(self, group, at) for group in self.queue.turn}
 
     def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
         return running_limit(self, head[0].group) or kept_units(self, head[0], earlier, at) or {}
@@ -112,35 +106,37 @@ class Discipline:
     def withdraw(self, task: str) -> None:
         self.overtaken.pop(task, None)
 
-    def state(self) -> State:
+    def state(self, at: int) -> State:
         return {
             "horizon": self.horizon,
             "virtual": {resource: time for resource, time in sorted(self.virtual.items()) if time},
-            "accounts": {group: [a.weight, a.origin, a.finished] for group, a in sorted(self.accounts.items())},
+            "accounts": {group: [a.weight, self.level(group, at)] for group, a in sorted(self.accounts.items())},
             "overtaken": dict(sorted(self.overtaken.items())),
         }
 
 
 @rule("SLT-1", source="design 4, rule 2", of=SLOT_TIME)
 def reweigh(discipline: Discipline, group: str, at: int) -> bool | None:
-    """A new weight counts from now on: what a group has attained keeps the level it had (rounded up)."""
+    """A new weight counts from now on: a group keeps the level it has."""
     account, weight = discipline.accounts[group], weight_in_units(discipline.queue.groups[group])
     if weight == account.weight:
         return None
-    account.origin += kept_level(discipline.attained(group, at), account.weight, weight)
+    account.level, account.since = discipline.level(group, at), at
     account.weight = weight
     return True
 
 
-def kept_level(attained: int, old: int, new: int) -> int:
-    """What must be added to the origin so that the level does not fall when the weight changes."""
-    return -(attained * (old - new) // (old * new))
+def rate_of(units: int, capacity: int, weight: int) -> int:
+    """The share of a resource, by weight (in 1024ths), in parts of `RATE`."""
+    return units * RATE * WEIGHT_UNIT // (capacity * weight)
 
 
 @rule("SLT-2", source="design 4, rule 2", of=SLOT_TIME)
 def settle(discipline: Discipline, lease: Lease, at: int) -> bool:
-    """A group attains, by each of its tasks, the task's dominant share times the time it runs."""
-    discipline.accounts[lease.task.group].finished += discipline.share(lease.task) * (at - lease.at)
+    """A group attains, by each of its tasks, the task's dominant share times the time it runs; its level is that by weight.
+    The dominant share of a task is the largest of its shares of the resources it needs."""
+    account = discipline.accounts[lease.task.group]
+    account.level += discipline.rate(lease.task) * (at - max(lease.at, account.since))
     return True
 
 
@@ -151,25 +147,23 @@ def learn(discipline: Discipline, lease: Lease, at: int) -> bool | None:
     service = at - lease.at
     if service == 0:
         return None
-    discipline.horizon = horizon_after(discipline.horizon, service, discipline.share(lease.task), discipline.parameters.memory)
+    share = max((units << 32) // discipline.ledger.capacity[resource] for resource, units in lease.task.needs.items())
+    discipline.horizon = horizon_after(discipline.horizon, service, share, discipline.parameters.memory)
     return True
 
 
 def horizon_after(horizon: int, service: int, share: int, memory: int) -> int:
-    """h + (s - h) * x / (x + memory * h), where x is share times service; the fraction is rounded down to 2^-32, the sum down."""
+    """h + (s - h) * x / (x + memory * h), where x is share times service; shares and the fraction are in parts of 2^32, rounded down, as is the sum."""
     if horizon == 0:
         return service
     slot_time = share * service
-    return horizon + ((service - horizon) * ((slot_time << 32) // (slot_time + memory * horizon * WHOLE)) >> 32)
+    return horizon + ((service - horizon) * ((slot_time << 32) // (slot_time + (memory * horizon << 32))) >> 32)
 
 
 @rule("SLT-4", source="design 4, rule 3", of=SLOT_TIME)
-def look_ahead(discipline: Discipline, group: str, common: int, at: int) -> tuple[int, int]:
+def look_ahead(discipline: Discipline, group: str, at: int) -> tuple[int, int]:
     """Groups go by index: the level that each will have some horizons from now, if its running tasks keep running."""
-    account = discipline.accounts[group]
-    held = sum(discipline.share(lease.task) for lease in discipline.running(group))
-    ahead = discipline.parameters.ahead * (discipline.horizon or 1)
-    return (1, (account.origin * account.weight + discipline.attained(group, at) + ahead * held) * (common // account.weight))
+    return (1, discipline.level(group, at + discipline.parameters.ahead * (discipline.horizon or 1)))
 
 
 @rule("SLT-5", source="design 4, rules 3 and 7", of=SLOT_TIME)
@@ -191,7 +185,7 @@ def come_back(discipline: Discipline, group: str, at: int) -> bool | None:
     behind = discipline.virtual_time(group) - discipline.level(group, at)
     if behind <= 0:
         return None
-    discipline.accounts[group].origin += behind
+    discipline.accounts[group].level += behind
     return True
 
 
@@ -199,11 +193,11 @@ def come_back(discipline: Discipline, group: str, at: int) -> bool | None:
 def forget_arrears(discipline: Discipline, group: str, at: int) -> bool | None:
     """While a group goes on competing, it is at most some look-aheads behind the virtual time."""
     p = discipline.parameters
-    arrears = p.arrears * p.ahead * (discipline.horizon or 1) * LEVEL
+    arrears = p.arrears * p.ahead * (discipline.horizon or 1) * RATE
     behind = discipline.virtual_time(group) - arrears - discipline.level(group, at)
     if behind <= 0:
         return None
-    discipline.accounts[group].origin += behind
+    discipline.accounts[group].level += behind
     return True
 
 

@@ -55,7 +55,7 @@ class Discipline:
     def withdraw(self, task: str) -> None:
         """Nothing is remembered of a waiting task."""
 
-    def state(self) -> State:
+    def state(self, at: int) -> State:
         return {}
 
 

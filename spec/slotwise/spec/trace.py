@@ -122,7 +122,8 @@ def _header(line: bytes, name: str) -> Header:
         raise TraceError(f"{name}: line 1: field `slotwise`: expected a format version, found {version!r}")
     if version > FORMAT:
         raise TraceError(f"{name}: line 1: field `slotwise`: format {version} was written by a newer slotwise; this one reads up to {FORMAT}")
-    return _convert(found, Header, name, 1)
+    header: Header = _convert(found, Header, name, 1)
+    return header
 
 
 def _step(line: bytes, name: str, number: int) -> Step:

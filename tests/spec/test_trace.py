@@ -1,0 +1,97 @@
+"""The trace file: what is written is read back byte for byte, and what is wrong is refused with its line and field."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slotwise.spec import trace as t
+from slotwise.spec import vocabulary as v
+
+names = st.text(min_size=1, max_size=8)
+needs = st.dictionaries(names, st.integers(1, v.MOST), min_size=1, max_size=3)
+instants = st.integers(0, v.LATEST)
+weights = st.integers(0, 65536 * 1024).map(lambda units: units / 1024)
+limits = st.none() | st.integers(0, v.MOST)
+COMMANDS = st.one_of(
+    st.builds(v.Enqueue, tasks=st.lists(st.builds(v.Task, names, names, needs), max_size=3).map(tuple), groups=st.lists(st.builds(v.Group, names, weights, limits, limits), max_size=2).map(tuple), at=instants),
+    st.builds(v.Discard, task=names, at=instants),
+    st.builds(v.DiscardWhere, group=st.none() | names, prefix=st.text(max_size=4), at=instants),
+    st.builds(v.Pump, at_most=st.integers(0, v.MOST), at=instants),
+    st.builds(v.Select, at=instants),
+    st.builds(v.Commit, task=names, version=st.integers(0, v.MOST), at=instants),
+    st.builds(v.Release, lease=st.integers(0, v.MOST), claim=st.none() | st.builds(v.Claim, st.none() | names, st.none() | needs, st.integers(0, 2)), at=instants),
+    st.builds(v.Explain, at=instants),
+)  # fmt: skip
+SAW = st.none() | st.lists(st.tuples(st.sampled_from(sorted(v.SEEN)), names | st.integers(0, 9) | needs), max_size=3)
+STEPS = st.builds(t.Step, COMMANDS, SAW, st.none() | st.lists(st.sampled_from(["QUE-1", "ADM-2"]), unique=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(list(v.PROFILES.values())), needs, st.lists(STEPS, max_size=5), st.none() | st.integers())
+def test_recording_again_gives_the_same_bytes(profile: v.Profile, capacity: dict[str, int], steps: list[t.Step], seed: int | None) -> None:
+    trace = t.Trace(t.header(profile, capacity, seed=seed, targets=["reference"]), steps)
+    data = t.encode(trace)
+    again = t.decode(data)
+    assert again == trace
+    assert t.encode(again) == data
+
+
+def test_every_parameter_of_the_profile_is_in_the_header() -> None:
+    for profile in v.PROFILES.values():
+        found = msgspec.json.decode(t.encode(t.Trace(t.header(profile, {"r": 1}))))["profile"]
+        assert set(found) == set(profile.__struct_fields__)
+        assert set(found["discipline"]) == {"type", *profile.discipline.__struct_fields__}
+
+
+GOOD = t.encode(t.Trace(t.header(v.PROFILES["slotwise"], {"r": 3}), [t.Step(v.Enqueue(tasks=(v.Task("a", "g", {"r": 1}),)), [("accepted", "a")], ["QUE-1"]), t.Step(v.Pump(at_most=1, at=5))]))
+BAD = {
+    "empty": (b"", "line 1: the file is empty"),
+    "foreign": (b'{"event":"x"}\n', "line 1: field `slotwise` is missing"),
+    "no JSON": (b"hello\n", "line 1: not a JSON object"),
+    "an array": (b"[1]\n", "line 1: not a JSON object"),
+    "no UTF-8": (GOOD.replace(b'"a"', b'"\xff"'), "line 2: not a JSON object"),
+    "future": (GOOD.replace(b'"slotwise":1', b'"slotwise":2'), "line 1: field `slotwise`: format 2 was written by a newer slotwise"),
+    "no version": (GOOD.replace(b'"slotwise":1', b'"slotwise":"1"'), "line 1: field `slotwise`: expected a format version, found '1'"),
+    "truncated": (GOOD[:-9], "line 3: the file ends within a line; it is truncated"),
+    "truncated at a line's end": (GOOD[:-1], "line 3: the file ends within a line; it is truncated"),
+    "mechanism": (GOOD.replace(b'"admission"', b'"juggling"'), "line 1: .*juggling.*mechanism"),
+    "discipline": (GOOD.replace(b'"slot-time"', b'"slot-tide"'), "line 1: .*slot-tide.*profile.discipline"),
+    "parameter": (GOOD.replace(b'"patience":2', b'"patience":-2'), "line 1: .*profile.discipline.patience"),
+    "unknown parameter": (GOOD.replace(b'"patience":2', b'"patients":2'), "line 1: .*unknown field `patients`.*profile.discipline"),
+    "capacity": (GOOD.replace(b'{"r":3}', b'{"r":0}'), "line 1: .*setup.capacity"),
+    "command": (GOOD.replace(b'"pump"', b'"pimp"'), r"line 3: .*pimp.*\$.do"),
+    "missing field": (GOOD.replace(b'"at_most":1,', b""), "line 3: .*missing required field `at_most`"),
+    "negative units": (GOOD.replace(b'{"r":1}', b'{"r":-1}'), r"line 2: .*tasks\[0\].needs"),
+    "no needs": (GOOD.replace(b'{"r":1}', b"{}"), r"line 2: .*tasks\[0\].needs"),
+    "time": (GOOD.replace(b'"at":5', b'"at":-5'), r"line 3: .*\$.at"),
+    "float in saw": (GOOD.replace(b'["accepted","a"]', b'["accepted",1.5]'), "line 2: .*float"),
+    "not a list": (GOOD.replace(b'[["accepted","a"]]', b'"accepted"'), "line 2: Expected `array"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_named_with_its_line(name: str) -> None:
+    data, message = BAD[name]
+    assert t.decode(GOOD).commands
+    with pytest.raises(t.TraceError) as error:
+        t.decode(data, "f.jsonl")
+    assert re.search(f"^f.jsonl: {message}", str(error.value)), error.value
+    assert "\n" not in str(error.value)
+
+
+def test_a_weight_is_a_multiple_of_a_1024th() -> None:
+    line = b'{"do":"enqueue","tasks":[],"groups":[{"name":"g","weight":0.3}]}\n'
+    with pytest.raises(t.TraceError, match=r"line 4: .*multiple of.*groups\[0\].weight"):
+        t.decode(GOOD + line)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(t.TraceError, match=r"nothing\.jsonl: No such file"):
+        t.read(tmp_path / "nothing.jsonl")
+    t.write(tmp_path / "it.jsonl", t.decode(GOOD))
+    assert (tmp_path / "it.jsonl").read_bytes() == GOOD

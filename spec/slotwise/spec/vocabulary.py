@@ -199,11 +199,12 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle_group_keeps_place: bool = False        # after its last waiting task is discarded
 
 
-_DATA_DESIGNER = {"released_memory": 8192, "accepts_the_impossible": True, "discarded_task_lingers": True}
+_STRICT = Profile("strict", Strict(), released_memory=8192, accepts_the_impossible=True, discarded_task_lingers=True)
+_replace = msgspec.structs.replace
 PROFILES = {p.name: p for p in (
-    Profile("strict", Strict(), **_DATA_DESIGNER),
-    Profile("data-designer-0.8", BoundedBorrow(0.125, 1), idle_group_keeps_place=True, **_DATA_DESIGNER),
-    Profile("data-designer-0.9", BoundedBorrow(), **_DATA_DESIGNER),
+    _STRICT,
+    _replace(_STRICT, name="data-designer-0.8", discipline=BoundedBorrow(0.125, 1), idle_group_keeps_place=True),
+    _replace(_STRICT, name="data-designer-0.9", discipline=BoundedBorrow()),
     Profile("slotwise", SlotTime()),
 )}  # fmt: skip
 

@@ -1,3 +1,17 @@
-//! The native engine of slotwise: one module per module of the specification, under the same name.
+//! The native engine of slotwise: one module per module of the specification, under the same name, and the structures they stand on.
+pub mod admission;
+pub mod bounded_borrow;
+pub mod cycle;
+pub mod fair_queue;
 pub mod faults;
+pub mod heads;
+pub mod leases;
 pub mod ledger;
+#[cfg(feature = "python")]
+mod python;
+pub mod slot_time;
+pub mod state;
+pub mod strict;
+pub mod tables;
+pub mod trace;
+pub mod words;

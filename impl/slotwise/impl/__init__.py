@@ -1,0 +1,4 @@
+"""The native engine: the specification's rules, kept by data structures instead of sums."""
+from slotwise.impl._native import Admission
+
+__all__ = ["Admission"]

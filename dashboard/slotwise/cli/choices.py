@@ -1,0 +1,53 @@
+"""What the arguments name: mechanisms, profiles, targets. Whatever is unknown ends in one line that lists the choices."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from slotwise.cli.output import Stop
+from slotwise.spec.vocabulary import PROFILES, Profile
+
+MECHANISMS = ("admission",)
+
+
+def mechanisms(name: str | None) -> tuple[str, ...]:
+    if name is None:
+        return MECHANISMS
+    if name not in MECHANISMS:
+        raise Stop(f"mechanism: found {name!r}, expected {' or '.join(MECHANISMS)}")
+    return (name,)
+
+
+def profile(name: str) -> Profile:
+    """A built-in profile, or that of a JSON file."""
+    if name in PROFILES:
+        return PROFILES[name]
+    if name.endswith(".json") or "/" in name:
+        return read_profile(Path(name))
+    raise Stop(f"profile: found {name!r}, expected {', '.join(PROFILES)}, or a .json file")
+
+
+def read_profile(path: Path) -> Profile:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Stop(f"{path}: {error.strerror}") from None
+    try:
+        return msgspec.json.decode(data, type=Profile)
+    except msgspec.DecodeError as error:
+        raise Stop(f"{path}: line {line_of(error, data)}: {error}") from None
+
+
+def line_of(error: msgspec.DecodeError, data: bytes) -> int:
+    """Malformed JSON is named by its byte, a wrong value by its field: find the line."""
+    message = str(error)
+    if byte := re.search(r"\(byte (\d+)\)", message):
+        return data.count(b"\n", 0, int(byte[1])) + 1
+    fields = re.findall(r"(?:field |\.)`?(\w+)", message)
+    for name in reversed(fields):
+        found = data.find(f'"{name}"'.encode())
+        if found >= 0:
+            return data.count(b"\n", 0, found) + 1
+    return 1

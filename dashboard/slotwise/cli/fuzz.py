@@ -1,0 +1,181 @@
+"""`slotwise fuzz`: search for a sequence of commands on which a target differs from the reference, or breaks a law."""
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from slotwise.cli import choices, store
+from slotwise.cli.output import count, data, progress, runs_as_json, say, table, worst
+from slotwise.cli.rules import CAMPAIGN
+from slotwise.fuzz import floors, seeded, targets
+from slotwise.fuzz.explain import explain
+from slotwise.fuzz.report import Failure, Report
+from slotwise.fuzz.target import Target
+from slotwise.fuzz.walker import campaign
+from slotwise.spec import trace
+from slotwise.spec.vocabulary import PROFILES, Profile
+
+#: Seconds for one profile, and for each of several.
+ALONE, EACH = 30.0, 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One mechanism, one profile, one seed. It names its target, so that it can go to another process."""
+
+    mechanism: str
+    target: str
+    profile: Profile
+    seconds: float | None
+    steps: int | None
+    seed: int
+    shard: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"{self.mechanism}, {self.profile.name}, {self.target}"
+
+
+def run(mechanism: str | None, target: str, profile: str | None, seconds: float | None, steps: int | None, seed: int | None, workers: int, json: bool) -> int:
+    loaded = targets.load(target)
+    chosen = profiles(loaded, mechanism, profile)
+    if seconds is None and steps is None:
+        seconds = ALONE if len(chosen) == 1 else EACH
+    if seed is None:
+        seed = 0 if steps is not None else secrets.randbelow(1_000_000)
+    jobs = [Job(name, target, one, seconds, share(steps, workers, shard), seed + shard, shard) for name in choices.mechanisms(mechanism) for one in chosen for shard in range(workers)]
+    reports = searched(jobs, workers, loaded)
+    remember(reports)
+    if json:
+        runs_as_json([report.to_json() for report in reports])
+    else:
+        show(reports, seed)
+    return worst(report.exit for report in reports)
+
+
+def profiles(target: Target, mechanism: str | None, profile: str | None) -> list[Profile]:
+    """The one that is named; a fault's own; `slotwise`, if a mechanism is named or the target follows no profile; else all it follows."""
+    if profile is not None:
+        return [choices.profile(profile)]
+    if (fault := seeded.of_target(target.name)) is not None:
+        return [PROFILES[name] for name in fault.profiles]
+    followed = [one for one in PROFILES.values() if target.claims(one)]
+    return followed if followed and mechanism is None else [PROFILES["slotwise"]]
+
+
+def share(steps: int | None, workers: int, shard: int) -> int | None:
+    """So many steps for a shard that all of them together do what was asked."""
+    return None if steps is None else steps // workers + (shard < steps % workers)
+
+
+def search(job: Job, told: Callable[[Report], None] | None = None) -> Report:
+    known = PROFILES.get(job.profile.name) == job.profile
+    return campaign(targets.load(job.target), job.profile, steps=job.steps, seconds=job.seconds, seed=job.seed, floors_count=known, progress=told)
+
+
+def searched(jobs: list[Job], workers: int, target: Target) -> list[Report]:
+    """The reports of all jobs, one for each mechanism and profile."""
+    if workers > 1:
+        with ProcessPoolExecutor(workers) as pool:
+            found = list(pool.map(search, jobs))
+    else:
+        found = list(one_by_one(jobs))
+    whole = [merged(jobs[i].profile, found[i : i + workers]) for i in range(0, len(jobs), workers)]
+    return whole
+
+
+def one_by_one(jobs: list[Job]) -> Iterator[Report]:
+    with progress() as shown:
+        for job in jobs:
+            if shown is None:
+                yield search(job)
+                continue
+            line = shown.add_task(job.title, total=job.steps or job.seconds, note="")
+
+            def told(report: Report, job: Job = job, line: object = line) -> None:
+                shown.update(line, completed=report.steps if job.steps else report.seconds, note=f"{count(report.steps)} steps, {count(report.steps_per_s)}/s")  # type: ignore[arg-type]
+
+            yield search(job, told)
+            shown.remove_task(line)
+
+
+def merged(profile: Profile, shards: list[Report]) -> Report:
+    """Several searches under one profile as one: what was reached adds up, and floors count for all steps together."""
+    if len(shards) == 1:
+        return shards[0]
+    rules: Counter[str] = Counter()
+    hazards: Counter[str] = Counter()
+    for shard in shards:
+        rules.update(shard.rules)
+        hazards.update(shard.hazards)
+    failures = {failure.finding.key: failure for shard in reversed(shards) for failure in shard.failures}
+    whole = replace(
+        shards[0], episodes=sum(s.episodes for s in shards), steps=sum(s.steps for s in shards), seconds=max(s.seconds for s in shards),
+        rules={rule: rules[rule] for rule in shards[0].rules}, failures=list(failures.values()), hazards=hazards, floors_missed=[], digest=" ".join(s.digest for s in shards),
+    )  # fmt: skip
+    if whole.rules and not whole.failures and PROFILES.get(profile.name) == profile:
+        whole.floors_missed = floors.missed(profile, whole.rules, whole.steps)
+    return whole
+
+
+def remember(reports: list[Report]) -> None:
+    rules: Counter[str] = Counter()
+    for report in reports:
+        rules.update(report.rules)
+    store.keep(CAMPAIGN, {"runs": [f"{r.profile} on {r.target}" for r in reports], "steps": sum(r.steps for r in reports), "rules": dict(rules)})
+
+
+# What a person sees ------------------------------------------------------------------------------------------------------------------
+
+
+def show(reports: list[Report], seed: int) -> None:
+    for report in reports:
+        for failure in report.failures:
+            show_failure(failure)
+    head = ("mechanism", "profile", "target", "steps", "steps/s", "rules", "floors", "result")
+    rows = [(r.mechanism, r.profile, r.target, count(r.steps), count(r.steps_per_s), reached(r), floors_kept(r), result(r)) for r in reports]
+    data(table(head, rows, "steps,steps/s,rules"))
+    for report in reports:
+        for missed in report.floors_missed:
+            say(f"{report.profile}: {missed.rule} decided {count(missed.hits)} times in {count(report.steps)} steps; its floor is {missed.floor:,.1f}")
+    say(f"seed {seed}")
+
+
+def reached(report: Report) -> str:
+    return f"{sum(hits > 0 for hits in report.rules.values())}/{len(report.rules)}" if report.rules else "-"
+
+
+def floors_kept(report: Report) -> str:
+    if report.floors_missed:
+        return f"{len(report.floors_missed)} missed"
+    return "kept" if report.rules and report.steps >= floors.ENOUGH and not report.failures else "-"
+
+
+def result(report: Report) -> str:
+    if report.failures:
+        failure = report.failures[0]
+        return f"{failure.kind.upper()} at {failure.rule}"
+    clean = "no divergence" if report.equality else "no law broken"
+    return f"{clean} (known hazards: {', '.join(sorted(report.hazards))})" if report.hazards else clean
+
+
+def show_failure(failure: Failure) -> None:
+    path = keep_failure(failure)
+    data(explain(failure))
+    target = "" if failure.target == "native" else f" --target {shlex.quote(failure.target)}"
+    data(f"  found in the episode of seed {failure.seed}, shrunk to {len(failure.trace.steps)} commands: {path}")
+    data(f"  again    slotwise replay {path}{target}")
+    data(f"  as test  slotwise emit-test {path}{target}\n")
+
+
+def keep_failure(failure: Failure) -> Path:
+    """Write the shrunk trace, under a name that says what it shows."""
+    name = "-".join([failure.trace.header.mechanism, failure.profile.name, failure.target, failure.rule, str(failure.seed)])
+    path = store.folder() / ("".join(letter if letter.isalnum() or letter in "-._" else "_" for letter in name) + trace.SUFFIX)
+    trace.write(path, failure.trace)
+    return path

@@ -1,0 +1,187 @@
+"""`slotwise`: the commands, their options, and how they end. Each command is a module of its own, imported when it is called."""
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from slotwise.cli.output import Stop, say
+from slotwise.fuzz import exits
+
+# typer's own errors; where it keeps their classes has moved between its versions
+WRONG_USE: Any = typer.BadParameter.__mro__[1]
+
+HELP = """An executable specification of a work scheduler, a native engine that does exactly the same, and what proves it.
+
+`slotwise fuzz` without arguments runs everything for a short while."""
+ENDS = """Ends with 0 clean, 1 divergence, 2 broken law, 3 nondeterminism, 4 floor missed, 5 mutation floor, 6 trace rejected, 64 wrong use, 70 internal error."""
+
+app = typer.Typer(help=HELP, epilog=ENDS, add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+MechanismArgument = Annotated[str | None, typer.Argument(metavar="[MECHANISM]", help="admission (the only one so far); all, if left out.", show_default=False)]
+TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, *.slotwise.jsonl.", show_default=False)]
+TargetOption = Annotated[str, typer.Option("--target", metavar="T", help="native, native:faults/NAME, reference, trio, data-designer, package.module:factory, or pipe:COMMAND.")]
+ProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def print_version(value: bool) -> None:
+    if value:
+        print(f"slotwise {version('slotwise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show where an internal error happened.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=print_version, is_eager=True)] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def fuzz(
+    mechanism: MechanismArgument = None,
+    target: TargetOption = "native",
+    profile: ProfileOption = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="For so long: 30, or 6 for each of several profiles.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="For so many steps instead.", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Where the search begins: 0 with --steps, else a fresh one.", show_default=False)] = None,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that search side by side, each from a seed of its own.")] = 1,
+    json: JsonOption = False,
+) -> int:
+    """Does a target behave as the reference does, and keep the laws? Search for a sequence of commands that says no."""
+    from slotwise.cli import fuzz
+
+    return fuzz.run(mechanism, target, profile, seconds, steps, seed, workers, json)
+
+
+@app.command()
+def replay(file: TraceArgument, target: TargetOption = "native", json: JsonOption = False) -> int:
+    """Run a trace on a target, and compare with the reference, the laws and what the trace recorded."""
+    from slotwise.cli import replay
+
+    return replay.run(file, target, json)
+
+
+@app.command()
+def shrink(
+    file: TraceArgument,
+    target: TargetOption = "native",
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="OUT", help="Write the shorter trace here; stdout, if left out.", show_default=False)] = None,
+) -> int:
+    """Make a failing trace as short as it goes, while the same rule or law fails."""
+    from slotwise.cli import shrink
+
+    return shrink.run(file, target, output)
+
+
+@app.command("emit-test")
+def emit_test(file: TraceArgument, target: TargetOption = "native") -> int:
+    """Print a pytest file that plays the trace and expects what the reference says."""
+    from slotwise.cli import emit_test
+
+    return emit_test.run(file, target)
+
+
+@app.command()
+def rules(
+    mechanism: MechanismArgument = None,
+    json: JsonOption = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="DIR", help="Write the rule book, one HTML file, into this folder.", show_default=False)] = None,
+) -> int:
+    """Every rule: its id, its sentence, its function, how often it decided in the last campaign here, and how many of its faults were found."""
+    from slotwise.cli import rules
+
+    return rules.run(mechanism, json, html)
+
+
+@app.command()
+def mutate(
+    mechanism: MechanismArgument = None,
+    side: Annotated[str, typer.Option("--side", metavar="native|spec", help="native: seeded faults of the engine; spec: small mistakes in the rules.")] = "native",
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes side by side.")] = 2,
+    json: JsonOption = False,
+) -> int:
+    """Would the search notice a mistake? Make many, one at a time, and count those it finds."""
+    from slotwise.cli import mutate
+
+    return mutate.run(mechanism, side, workers, json)
+
+
+@app.command()
+def simulate(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="heavy-root, neutral, fan-out, fan-in, bottleneck, long-prefill, mixed-duration, or a .json file.", show_default=False)],
+    profile: ProfileOption = None,
+    engine: Annotated[str, typer.Option("--engine", metavar="native|trio|reference", help="Who plays it.")] = "native",
+    json: JsonOption = False,
+) -> int:
+    """Play a scenario in virtual time; without --profile, all profiles side by side."""
+    from slotwise.cli import simulate
+
+    return simulate.run(scenario, profile, engine, json)
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Only these.", show_default=False)] = None,
+    json: JsonOption = False,
+) -> int:
+    """Measure what the project promises, as ratios within one run."""
+    from slotwise.cli import bench
+
+    return bench.run(names or [], json)
+
+
+@app.command()
+def ci(
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="F", help="Write JUnit XML here.", show_default=False)] = None,
+    steps: Annotated[int, typer.Option(min=1000, help="For each mechanism and profile.")] = 100_000,
+    golden: Annotated[Path, typer.Option("--golden", metavar="DIR", help="Traces to replay; skipped if there is no such folder.")] = Path("tests/golden"),
+    target: TargetOption = "native",
+) -> int:
+    """Everything that a commit must not break, at fixed seeds and steps: lockstep, laws, floors, golden traces, canaries."""
+    from slotwise.cli import ci
+
+    return ci.run(junit, steps, golden, target)
+
+
+def run(arguments: list[str]) -> int:
+    """Do one command and say how it ended. Nothing is raised, but with --traceback."""
+    try:
+        return int(app(args=arguments, standalone_mode=False, prog_name="slotwise") or exits.CLEAN)
+    except WRONG_USE as error:
+        context = getattr(error, "ctx", None)
+        say(f"{context.command_path if context else 'slotwise'}: {' '.join(error.format_message().split())}")
+        return exits.USAGE
+    except Stop as stop:
+        say(f"slotwise: {stop}")
+        return stop.code
+    except (KeyboardInterrupt, typer.Abort):
+        say("slotwise: interrupted")
+        return 130
+    except BrokenPipeError:
+        sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: SIM115 - whoever read us has gone; nothing may be flushed to them
+        return exits.CLEAN
+    except Exception as error:
+        from slotwise.cli.errors import expected
+
+        known = expected(error)
+        if known is not None:
+            say(f"slotwise: {known}")
+            return known.code
+        if "--traceback" in arguments:
+            raise
+        say(f"slotwise: internal error: {type(error).__name__}: {' '.join(str(error).split())} (slotwise --traceback {' '.join(arguments)} shows where)")
+        return exits.INTERNAL
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

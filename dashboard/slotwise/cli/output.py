@@ -1,0 +1,79 @@
+"""How the command line speaks: data on stdout, talk on stderr, one line for whatever is wrong."""
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from slotwise.fuzz import exits
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+#: Of several runs the gravest counts: our own failure, then wrong behaviour, then not having looked enough.
+GRAVEST_FIRST = (exits.INTERNAL, exits.USAGE, exits.NONDETERMINISM, exits.DIVERGENCE, exits.INVARIANT, exits.TRACE_REJECTED, exits.MUTATION_FLOOR, exits.FLOOR, exits.CLEAN)
+
+
+class Stop(Exception):
+    """The command ends here, with one line on stderr and an exit code."""
+
+    def __init__(self, message: str, code: int = exits.USAGE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def worst(codes: Iterable[int]) -> int:
+    return min(codes, key=GRAVEST_FIRST.index, default=exits.CLEAN)
+
+
+def say(*lines: str) -> None:
+    """Talk, on stderr."""
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def data(text: str) -> None:
+    """Data, on stdout."""
+    print(text)
+
+
+def as_json(value: object) -> None:
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def runs_as_json(runs: Sequence[object]) -> None:
+    """One run as itself, several as {"runs": [...]}."""
+    as_json(runs[0] if len(runs) == 1 else {"runs": list(runs)})
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: str = "") -> str:
+    """Columns two spaces apart; those whose head is a word of `right` are set to the right."""
+    lines = [list(head), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    numbers = [name in right.split(",") for name in head]
+    padded = [[cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(line, widths, numbers, strict=True)] for line in lines]
+    return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
+def count(number: float) -> str:
+    """12,345"""
+    return f"{number:,.0f}"
+
+
+def plural(number: int, noun: str) -> str:
+    return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
+
+
+@contextmanager
+def progress() -> Iterator[Progress | None]:
+    """A Rich progress display on stderr, or None where that is not a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[note]}"), TimeElapsedColumn(), console=Console(stderr=True), transient=True) as shown:
+        yield shown

@@ -1,0 +1,73 @@
+"""`slotwise rules`: every rule and law, with what the last campaign and the last mutation run here said of them."""
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from slotwise.cli import choices, store
+from slotwise.cli.output import as_json, count, data, say
+from slotwise.fuzz import seeded
+from slotwise.spec import admission
+from slotwise.spec.laws import LAWS
+from slotwise.spec.rules import RULES
+
+CAMPAIGN, MUTATION = "last-campaign", "last-mutation"
+__all__ = ["admission", "known", "run"]     # importing the mechanism registers its rules
+
+
+def run(mechanism: str | None, json: bool, html: Path | None) -> int:
+    choices.mechanisms(mechanism)
+    rules = known()
+    laws = [{"id": law.id, "prose": law.prose, "source": law.source, "function": law.function} for law in LAWS.values()]
+    if html is not None:
+        from slotwise.cli.rule_book import render
+
+        html.mkdir(parents=True, exist_ok=True)
+        book = html / "rules.html"
+        book.write_text(render(rules, laws), "utf-8")
+        say(f"the rule book is {book}")
+    if json:
+        as_json({"mechanism": "admission", "rules": rules, "laws": laws})
+    elif html is None:
+        show(rules, laws)
+    return 0
+
+
+def known() -> list[dict[str, Any]]:
+    """All rules, in the order of their ids."""
+    decided: dict[str, int] = store.kept(CAMPAIGN).get("rules", {})
+    found = Counter({rule: len(names) for rule, names in store.kept(MUTATION).get("killed", {}).items()})
+    faults = Counter(fault.rule for fault in seeded.catalogue())
+    ordered = sorted(RULES.values(), key=lambda rule: (FAMILIES.index(rule.id.split("-")[0]), int(rule.id.split("-")[1])))
+    return [
+        {"id": rule.id, "prose": rule.prose, "source": rule.source, "disciplines": list(rule.disciplines), "switch": rule.switch, "function": rule.function, "line": rule.line,
+         "decided": decided.get(rule.id, 0), "faults": {"killed": found[rule.id], "total": faults[rule.id]}}
+        for rule in ordered
+    ]  # fmt: skip
+
+
+FAMILIES = ("QUE", "ADM", "STR", "BOR", "SLT")
+
+
+def show(rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> None:
+    wide = sys.stdout.isatty()
+    for rule in rules:
+        faults = rule["faults"]
+        found = f"faults {faults['killed']}/{faults['total']}" if faults["total"] else "no fault"
+        data(f"{rule['id']:<7} {rule['function'].removeprefix('slotwise.spec.'):<32} decided {count(rule['decided']):>9}  {found}")
+        data(sentence(rule["prose"], wide))
+    for law in laws:
+        data(f"{law['id']:<7} {law['function'].removeprefix('slotwise.spec.')}")
+        data(sentence(law["prose"], wide))
+    campaign = store.kept(CAMPAIGN)
+    if not campaign:
+        say("No campaign was run here yet: `slotwise fuzz` counts how often each rule decides, `slotwise mutate` which faults are found.")
+    else:
+        say(f"Counted over {count(campaign.get('steps', 0))} steps of the last campaign here: {', '.join(campaign.get('runs', []))}.")
+
+
+def sentence(prose: str, wrapped: bool) -> str:
+    return textwrap.fill(prose, 100, initial_indent=" " * 8, subsequent_indent=" " * 8) if wrapped else " " * 8 + prose

@@ -1,0 +1,205 @@
+"""Is the spec's every mistake noticed? Each mutant of the rules is run in lockstep with the engine until their answers differ.
+
+The engine's answers depend on the commands alone, so they are recorded once: a *corpus* of episodes at fixed seeds, under every
+profile, half of them with varied parameters. A mutant that answers otherwise, whose state differs, or that raises, is *killed*. No law
+has to be asked besides: the engine's answers keep all of them, so whoever breaks one differs. Time never kills: a mutant that goes
+round a loop without end is *endless*, and counted apart.
+"""
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from slotwise.fuzz import exits, mutants, targets, walker
+from slotwise.fuzz.mutants import Copy, Endless, Mutant
+from slotwise.fuzz.swarm import HALF, seed_of
+from slotwise.fuzz.target import Target, TargetError
+from slotwise.spec.laws import KNOWN_HAZARDS
+from slotwise.spec.vocabulary import PROFILES, BoundedBorrow, Command, Observation, Profile, SlotTime, State, Strict
+
+EQUIVALENTS = Path(__file__).with_name("equivalents.json")
+FLOOR = 0.90
+MOST_EQUIVALENT = 0.10
+#: For each profile.
+EPISODES = 500
+STATE_EVERY = 8
+
+EVERY = (Strict, BoundedBorrow, SlotTime)
+#: The disciplines that run a module's code.
+REACHED: dict[str, tuple[type, ...]] = {"strict": (Strict, BoundedBorrow), "bounded_borrow": (BoundedBorrow,), "slot_time": (SlotTime,)}
+
+
+@dataclass(slots=True)
+class Episode:
+    profile: Profile
+    capacity: dict[str, int]
+    commands: list[Command] = field(default_factory=list)
+    saw: list[list[Observation]] = field(default_factory=list)
+    states: dict[int, State] = field(default_factory=dict)       # after the step of that number
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    mutant: Mutant
+    verdict: str                 # killed, survived, endless; unviable: it cannot even be loaded
+    by: str = ""                 # what gave it away
+    steps: int = 0               # until then
+
+
+def corpus(target: Target, episodes: int = EPISODES, seed: int = 1) -> list[Episode]:
+    """What the target answers: so many episodes for each profile, turn by turn. Raises TargetError if it differs from the unchanged rules."""
+    random = Random(seed)
+    return [record(target, profile, seed_of(random.randrange(HALF), number), vary=number % 2 == 1) for number in range(episodes) for profile in PROFILES.values()]
+
+
+def record(target: Target, profile: Profile, seed: int, *, vary: bool) -> Episode:
+    played = walker.play(target, profile, seed, vary=vary, hazards=KNOWN_HAZARDS.get(profile.name, frozenset()))
+    if played.suspect:
+        raise TargetError(f"{target.name} differs from the rules as they are, under {profile.name} in the episode of seed {seed}: nothing can be said of mutants")
+    episode = Episode(played.profile, played.capacity, played.commands, played.seen)
+    scheduler: Any = target.make(episode.profile, episode.capacity)
+    for number, command in enumerate(episode.commands):
+        scheduler.step(command)
+        if number % STATE_EVERY == 0 or number == len(episode.commands) - 1:
+            episode.states[number] = scheduler.state()
+    return episode
+
+
+def lockstep(rules: Copy, episode: Episode) -> tuple[int, str] | None:
+    """The first step at which a copy of the rules differs from what was recorded, and how. Raises Endless."""
+    number = -1
+    try:
+        scheduler = rules.admission(episode.profile, episode.capacity)
+        for number, command in enumerate(episode.commands):
+            if rules.step(scheduler, command) != episode.saw[number]:
+                return number, "observations"
+            if number in episode.states and rules.state(scheduler) != episode.states[number]:
+                return number, "state"
+    except Endless:
+        raise
+    except Exception as error:
+        return max(number, 0), f"raised {type(error).__name__}"
+    return None
+
+
+def refuses_no_capacity(rules: Copy) -> bool:
+    """A capacity below 1 is refused when a scheduler is made; no episode has one."""
+    for units in (0, -1):
+        try:
+            rules.admission(PROFILES["slotwise"], {"r": units})
+        except ValueError:
+            continue
+        return False
+    return True
+
+
+def judge(mutant: Mutant, episodes: Sequence[Episode]) -> Outcome:
+    try:
+        rules = mutants.load(mutant)
+    except Exception as error:
+        return Outcome(mutant, "unviable", type(error).__name__)
+    steps = 0
+    try:
+        if not refuses_no_capacity(rules):
+            return Outcome(mutant, "killed", "observations")
+        for episode in episodes:
+            if isinstance(episode.profile.discipline, REACHED.get(mutant.module, EVERY)):
+                if difference := lockstep(rules, episode):
+                    return Outcome(mutant, "killed", difference[1], steps + difference[0] + 1)
+                steps += len(episode.commands)
+    except Endless:
+        return Outcome(mutant, "endless", steps=steps)
+    return Outcome(mutant, "survived", steps=steps)
+
+
+_corpus: list[Episode] = []                  # of a worker process
+
+
+def _begin(target: str, episodes: int) -> None:
+    _corpus.extend(corpus(targets.load(target), episodes))
+
+
+def _judge(mutant: Mutant) -> Outcome:
+    return judge(mutant, _corpus)
+
+
+def outcomes(chosen: Sequence[Mutant], target: str = "native", *, workers: int = 2, episodes: int = EPISODES) -> Iterator[Outcome]:
+    """Every mutant's, as they come; what comes does not depend on the number of workers."""
+    with multiprocessing.get_context("spawn").Pool(workers, _begin, (target, episodes)) as pool:
+        yield from pool.imap_unordered(_judge, chosen, chunksize=4)
+
+
+@dataclass(slots=True)
+class Report:
+    """How many mutants were noticed. `score` leaves out those that are listed as equivalent, and those that cannot be loaded."""
+
+    outcomes: list[Outcome]
+    equivalents: dict[str, str]                          # key -> reason
+    whole: bool                                          # all mutants were run, not a sample
+
+    def of(self, verdict: str) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.verdict == verdict]
+
+    @property
+    def survivors(self) -> list[Outcome]:
+        """Those not listed, the endless ones included: nobody has noticed them."""
+        return [outcome for outcome in self.of("survived") + self.of("endless") if outcome.mutant.key not in self.equivalents]
+
+    @property
+    def score(self) -> float:
+        killed = len(self.of("killed"))
+        return killed / (killed + len(self.survivors)) if self.outcomes else 0.0
+
+    @property
+    def exit(self) -> int:
+        return exits.MUTATION_FLOOR if self.score < FLOOR or self.wrong() else exits.CLEAN
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "mechanism": "admission", "side": "spec", "mutants": len(self.outcomes), "killed": len(self.of("killed")), "equivalent": len(self.equivalents),
+            "endless": len(self.of("endless")), "unviable": len(self.of("unviable")), "score": round(self.score, 4), "floor": FLOOR,
+            "rules": {rule: {"killed": killed, "of": counted} for rule, (killed, counted) in self.by_rule().items()},
+            "survivors": [outcome.mutant.key for outcome in self.survivors], "wrong": self.wrong(),
+        }  # fmt: skip
+
+    def by_rule(self) -> dict[str, tuple[int, int]]:
+        """rule, or helper function -> killed, and counted."""
+        killed = Counter(outcome.mutant.rule for outcome in self.of("killed"))
+        counted = killed + Counter(outcome.mutant.rule for outcome in self.survivors)
+        return {rule: (killed[rule], counted[rule]) for rule in dict.fromkeys(outcome.mutant.rule for outcome in self.outcomes)}
+
+    def wrong(self) -> list[str]:
+        """What is wrong with the list of equivalents, a line each."""
+        keys = {outcome.mutant.key for outcome in self.outcomes}
+        lines = [f"listed as equivalent, but killed: {o.mutant.key}" for o in self.of("killed") if o.mutant.key in self.equivalents]
+        lines += [f"listed as equivalent without a reason: {key}" for key, reason in self.equivalents.items() if not reason.strip()]
+        if self.whole:
+            lines += [f"listed as equivalent, but there is no such mutant: {key}" for key in self.equivalents if key not in keys]
+            if len(self.equivalents) > MOST_EQUIVALENT * len(self.outcomes):
+                lines.append(f"{len(self.equivalents)} of {len(self.outcomes)} mutants are listed as equivalent, more than {MOST_EQUIVALENT:.0%}")
+        return lines
+
+
+def equivalents() -> dict[str, str]:
+    found: dict[str, str] = json.loads(EQUIVALENTS.read_text("utf-8"))
+    return found
+
+
+def run(target: str = "native", *, every: int = 1, workers: int = 2, episodes: int = EPISODES, progress: Callable[[int, int], None] | None = None) -> Report:
+    """All mutants, or each `every`-th. Raises TargetError."""
+    targets.load(target)
+    chosen = mutants.mutants()[::every]
+    found: list[Outcome] = []
+    for outcome in outcomes(chosen, target, workers=workers, episodes=episodes):
+        found.append(outcome)
+        if progress is not None:
+            progress(len(found), len(chosen))
+    place = {mutant.key: number for number, mutant in enumerate(chosen)}
+    found.sort(key=lambda outcome: place[outcome.mutant.key])
+    return Report(found, equivalents(), every == 1)

@@ -1,0 +1,37 @@
+"""Traces from commands: played, and written down as the reference sees them, or else the target."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from slotwise.fuzz import reference
+from slotwise.fuzz.judges import compared
+from slotwise.fuzz.reference import Reference
+from slotwise.fuzz.target import HasClose, Target
+from slotwise.spec import trace
+from slotwise.spec.trace import Step, Trace
+from slotwise.spec.vocabulary import Command, Profile
+
+
+def recorded(target: Target, profile: Profile, capacity: dict[str, int], commands: Iterable[Command], *, seed: int | None = None, note: str = "", own: bool = False) -> Trace:
+    """What the reference sees, with its rules, if the target claims the profile; else (or with `own`) what the target sees. A step that fails has nothing seen."""
+    judged = not own and (compared(target, profile) or target.name == "reference")
+    header = trace.header(profile, capacity, seed=seed, targets=dict.fromkeys(("reference", target.name) if judged else (target.name,)), note=note)
+    stepper = Reference(profile, capacity) if judged else target.make(profile, capacity)
+    steps = []
+    try:
+        for command in commands:
+            try:
+                saw = stepper.step(command)
+            except Exception:
+                steps.append(Step(command))
+                continue
+            steps.append(Step(command, saw, list(dict.fromkeys(stepper.decided)) if isinstance(stepper, Reference) else None))
+    finally:
+        if isinstance(stepper, HasClose):
+            stepper.close()
+    return Trace(header, steps)
+
+
+def record(profile: Profile, capacity: dict[str, int], commands: Iterable[Command], *, note: str = "") -> Trace:
+    """What the reference sees, and which of its rules decide."""
+    return recorded(reference.TARGET, profile, capacity, commands, note=note)

@@ -1,0 +1,106 @@
+"""Is the engine's every mistake noticed? Each seeded fault of its faulty twin is searched for as a real one would be.
+
+A fault declares its rule and the profiles under which it shows; it has to be found under each of them. `shortest.json` records the
+shortest trace that is known to show each fault; a shrunk trace is *near* if it is at most two commands longer.
+"""
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from slotwise.fuzz import targets
+from slotwise.fuzz.shrink import shrink
+from slotwise.fuzz.walker import campaign
+from slotwise.spec.vocabulary import PROFILES
+
+PREFIX = "native:faults/"
+SHORTEST = Path(__file__).with_name("shortest.json")
+NEAR = 2
+FLOOR = 1.0
+#: Seconds for one fault under one profile; what is not found by then is not found.
+AT_MOST = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    name: str
+    rule: str
+    wrong: str                       # what it does
+    profiles: tuple[str, ...]        # under which it shows
+
+    @property
+    def target(self) -> str:
+        return PREFIX + self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search made of a fault under one of its profiles."""
+
+    fault: Fault
+    profile: str
+    killed: bool
+    seconds: float                   # until it was found, before shrinking
+    steps: int
+    shrunk: int = 0                  # commands
+    blamed: str = ""                 # the rule or law that the search named
+    shortest: int | None = None      # the shortest known, commands
+
+    @property
+    def near(self) -> bool:
+        return self.shortest is not None and self.shrunk <= self.shortest + NEAR
+
+    def to_json(self) -> dict[str, object]:
+        return {"fault": self.fault.name, "rule": self.fault.rule, "profile": self.profile, "killed": self.killed, "seconds": round(self.seconds, 3),
+                "steps": self.steps, "shrunk": self.shrunk, "shortest": self.shortest, "blamed": self.blamed}  # fmt: skip
+
+
+def catalogue() -> list[Fault]:
+    """All seeded faults; none where the faulty twin was not built."""
+    try:
+        twin = import_module("slotwise.fuzz._faulty")
+    except ImportError:
+        return []
+    return [Fault(name, rule, wrong, tuple(profiles)) for name, rule, wrong, profiles in twin.FAULTS]
+
+
+def of_target(target: str) -> Fault | None:
+    """The fault that a target is named after."""
+    return next((fault for fault in catalogue() if fault.target == target), None)
+
+
+def shortest() -> dict[str, dict[str, int]]:
+    """fault -> profile -> commands of the shortest trace known."""
+    found: dict[str, dict[str, int]] = json.loads(SHORTEST.read_text("utf-8"))
+    return found
+
+
+def runs(faults: Sequence[Fault] | None = None) -> list[tuple[Fault, str]]:
+    """Each fault under each of its profiles."""
+    return [(fault, profile) for fault in (catalogue() if faults is None else faults) for profile in fault.profiles]
+
+
+def find(fault: Fault, profile: str, *, seed: int = 1, seconds: float = AT_MOST) -> Found:
+    report = campaign(targets.load(fault.target), PROFILES[profile], seconds=seconds, seed=seed, shrink=False)
+    if not report.failures:
+        return Found(fault, profile, False, report.seconds, report.steps)
+    small = shrink(targets.load(fault.target), report.failures[0])
+    return Found(fault, profile, True, report.seconds, report.steps, len(small.trace.steps), small.rule, shortest().get(fault.name, {}).get(profile))
+
+
+def _find(run: tuple[Fault, str]) -> Found:
+    return find(*run)
+
+
+def search(faults: Sequence[Fault] | None = None, *, workers: int = 2) -> Iterator[Found]:
+    """Each fault under each of its profiles, in the order of the catalogue."""
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield from pool.imap(_find, runs(faults))
+
+
+def score(found: Sequence[Found]) -> float:
+    return sum(one.killed for one in found) / len(found) if found else 0.0

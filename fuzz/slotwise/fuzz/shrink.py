@@ -1,0 +1,288 @@
+"""The shrinker: a shorter list of commands that fails in the same way (same kind; same rule or law).
+
+It works on commands. Those that lean on what came before do so by name: a release means "the lease of that task", a commit "what was last
+selected", so that they keep their meaning when commands before them go. First commands go, then tasks; then arguments, times, capacity,
+profile and names become simpler; again, until nothing more does.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from msgspec.structs import replace as changed
+
+from slotwise.fuzz.judges import Finding, Later, judge
+from slotwise.fuzz.recording import recorded
+from slotwise.fuzz.report import Failure
+from slotwise.fuzz.simpler import simpler_names, simpler_setups, simpler_times, variants
+from slotwise.fuzz.target import Target
+from slotwise.spec.book import Book
+from slotwise.spec.laws import KNOWN_HAZARDS, LAWS
+from slotwise.spec.trace import Step, Trace
+from slotwise.spec.vocabulary import Command, Commit, Enqueue, Profile, Release, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """A command, and what it leans on."""
+
+    command: Command
+    lease_of: str | None = None      # release: the task whose lease it is
+    nth: int = 0                     # of the leases of tasks of that id
+    last: bool = False               # commit: the version last selected
+
+    def plan(self) -> Command | Later:
+        return partial(_now, self) if self.lease_of is not None or self.last else self.command
+
+
+def _now(op: Op, book: Book) -> Command | None:
+    command = op.command
+    if isinstance(command, Release):
+        leases = [lease for lease, id in book.names.items() if id == op.lease_of]
+        return changed(command, lease=leases[op.nth]) if op.nth < len(leases) else None
+    return changed(command, version=book.selection[1]) if isinstance(command, Commit) and book.selection is not None else None
+
+
+def leaning(steps: Iterable[Step], capacity: dict[str, int]) -> list[Op]:
+    """Commands, with what they lean on by name."""
+    book, ops = Book(dict(capacity)), []
+    for step in steps:
+        command = step.command
+        match command:
+            case Release() if command.lease in book.names:
+                id = book.names[command.lease]
+                ops.append(Op(command, id, [lease for lease, other in book.names.items() if other == id].index(command.lease)))
+            case Commit() if book.selection is not None and command.version == book.selection[1]:
+                ops.append(Op(command, last=True))
+            case _:
+                ops.append(Op(command))
+        book.update(command, step.saw or ())
+    return ops
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    profile: Profile
+    capacity: dict[str, int]
+    ops: list[Op]
+
+
+class Shrinker:
+    """`case` is the smallest so far, `finding` what is wrong with it."""
+
+    def __init__(self, target: Target, finding: Finding, case: Case, seconds: float) -> None:
+        self.target, self.finding, self.case = target, finding, case
+        self.key = finding.key
+        law = finding.rule if finding.kind == "law" else ""
+        self.hazards = frozenset(LAWS) - {law}
+        self.until = time.monotonic() + seconds
+        self.checks = 0
+
+    def run(self) -> Finding:
+        before = -1
+        while before != self.checks and not self.late:
+            before = self.checks
+            if self.once():
+                continue
+            break
+        return self.finding
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() > self.until
+
+    def once(self) -> bool:
+        """Every pass. True: something became smaller."""
+        passes: tuple[Callable[[], bool], ...] = (self.drop_groups, self.drop_resources, self.merge_all, self.drop_commands, self.drop_tasks, self.merge, self.simplify, self.set_up, self.times, self.names)
+        return any([step() for step in passes])
+
+    def fails(self, case: Case) -> bool:
+        """Does it fail in the same way? If so it is the smallest so far, cut off at the failing command."""
+        if self.late:
+            return False
+        self.checks += 1
+        found = self.tried(case, 0)
+        if found is None or found[0].kind != self.key[0]:
+            return False
+        if found[0].kind in ("divergence", "audit"):
+            found = self.tried(replace(case, ops=found[1]), 1)
+        if found is None or found[0].key != self.key:
+            return False
+        self.finding, self.case = found[0], replace(case, ops=found[1])
+        return True
+
+    def tried(self, case: Case, state_every: int) -> tuple[Finding, list[Op]] | None:
+        used: list[Op] = []
+        law = self.key[0] == "law"
+        finding = judge(self.target, case.profile, case.capacity, _planned(case.ops, used), state_every=state_every, hazards=self.hazards, laws=law, blame=state_every > 0)
+        return None if finding is None else (finding, used)
+
+    def attempt(self, ops: list[Op]) -> bool:
+        return self.fails(replace(self.case, ops=ops))
+
+    # passes: each goes on as long as it gains, and says whether it did
+    def drop_groups(self) -> bool:
+        names = sorted({task.group for op in self.case.ops if isinstance(op.command, Enqueue) for task in op.command.tasks})
+        return len(names) > 1 and any([self.attempt(_filtered(self.case.ops, lambda task, name=name: task if task.group != name else None)) for name in names])
+
+    def drop_resources(self) -> bool:
+        gained = False
+        for name in sorted(self.case.capacity):
+            if len(self.case.capacity) > 1:
+                fewer = {resource: units for resource, units in self.case.capacity.items() if resource != name}
+                gained |= self.fails(Case(self.case.profile, fewer, _filtered(self.case.ops, partial(_without, name))))
+        return gained
+
+    def merge_all(self) -> bool:
+        """All tasks arrive with the first."""
+        arrivals = [op.command for op in self.case.ops if isinstance(op.command, Enqueue)]
+        if len(arrivals) < 2:
+            return False
+        groups = {group.name: group for command in arrivals for group in command.groups}
+        whole = changed(arrivals[0], tasks=tuple(task for command in arrivals for task in command.tasks), groups=tuple(groups.values()))
+        return self.attempt([Op(whole), *(op for op in self.case.ops if not isinstance(op.command, Enqueue))])
+
+    def drop_commands(self) -> bool:
+        gained = False
+        size = max(1, len(self.case.ops) // 2)
+        while size:
+            end = len(self.case.ops)
+            while end > 0 and not self.late:
+                start = max(0, end - size)
+                ops = self.case.ops
+                gained |= self.attempt(ops[:start] + ops[end:])
+                end = min(start, len(self.case.ops))
+            size //= 2
+        return gained
+
+    def drop_tasks(self) -> bool:
+        gained = False
+        for at in range(len(self.case.ops) - 1, -1, -1):
+            command = self.case.ops[at].command if at < len(self.case.ops) else None
+            size = len(command.tasks) // 2 if isinstance(command, Enqueue) else 0
+            while size:
+                command = self.case.ops[at].command
+                assert isinstance(command, Enqueue)
+                end = len(command.tasks)
+                while end > 0 and at < len(self.case.ops):
+                    start = max(0, end - size)
+                    command = self.case.ops[at].command
+                    assert isinstance(command, Enqueue)
+                    tasks = command.tasks[:start] + command.tasks[end:]
+                    if tasks:
+                        gained |= self.swap(at, replace(self.case.ops[at], command=changed(command, tasks=tasks)))
+                    end = start
+                size //= 2
+        return gained
+
+    def swap(self, at: int, *ops: Op) -> bool:
+        return self.attempt([*self.case.ops[:at], *ops, *self.case.ops[at + 1 :]])
+
+    def merge(self) -> bool:
+        """Arrivals join the arrival before them."""
+        gained = False
+        for at in range(len(self.case.ops) - 1, 0, -1):
+            ops = self.case.ops
+            command = ops[at].command if at < len(ops) else None
+            into = next((i for i in range(at - 1, -1, -1) if isinstance(ops[i].command, Enqueue)), None) if isinstance(command, Enqueue) else None
+            if into is not None and isinstance(command, Enqueue):
+                first = ops[into].command
+                assert isinstance(first, Enqueue)
+                groups = {group.name: group for group in (*first.groups, *command.groups)}
+                both = Op(changed(first, tasks=first.tasks + command.tasks, groups=tuple(groups.values())))
+                gained |= self.attempt([*ops[:into], both, *ops[into + 1 : at], *ops[at + 1 :]])
+        return gained
+
+    def simplify(self) -> bool:
+        gained = False
+        for at in range(len(self.case.ops)):
+            again = True
+            while again and at < len(self.case.ops) and not self.late:
+                op = self.case.ops[at]
+                again = any(self.swap(at, replace(op, command=variant)) for variant in variants(op.command))
+                gained |= again
+        return gained
+
+    def set_up(self) -> bool:
+        return self._first_of(lambda: (replace(self.case, profile=p, capacity=c) for p, c in simpler_setups(self.case.profile, self.case.capacity)))
+
+    def times(self) -> bool:
+        return self._first_of(lambda: (replace(self.case, ops=_with(self.case.ops, commands)) for commands in simpler_times([op.command for op in self.case.ops])))
+
+    def names(self) -> bool:
+        found = simpler_names([op.command for op in self.case.ops])
+        if found is None:
+            return False
+        commands, ids = found
+        return self.attempt([replace(op, command=command, lease_of=ids.get(op.lease_of or "", op.lease_of)) for op, command in zip(self.case.ops, commands, strict=True)])
+
+    def _first_of(self, cases: Callable[[], Iterator[Case]]) -> bool:
+        gained = False
+        while any(self.fails(case) for case in cases()):
+            gained = True
+        return gained
+
+
+def _filtered(ops: Sequence[Op], kept: Callable[[Task], Task | None]) -> list[Op]:
+    """The ops with fewer or other tasks; an arrival of none goes."""
+    some: list[Op] = []
+    for op in ops:
+        if isinstance(op.command, Enqueue):
+            tasks = tuple(new for task in op.command.tasks if (new := kept(task)) is not None)
+            if tasks:
+                some.append(replace(op, command=changed(op.command, tasks=tasks)))
+        else:
+            some.append(op)
+    return some
+
+
+def _without(resource: str, task: Task) -> Task | None:
+    needs = {name: units for name, units in task.needs.items() if name != resource}
+    return Task(task.id, task.group, needs) if needs else None
+
+
+def _with(ops: Sequence[Op], commands: Sequence[Command]) -> list[Op]:
+    return [replace(op, command=command) for op, command in zip(ops, commands, strict=True)]
+
+
+def _planned(ops: Iterable[Op], used: list[Op]) -> Iterator[Command | Later]:
+    """The plans of the ops; those that came to something are noted in `used`."""
+    for op in ops:
+        plan = op.plan()
+        if callable(plan):
+            yield partial(_noting, plan, op, used)
+        else:
+            used.append(op)
+            yield plan
+
+
+def _noting(plan: Later, op: Op, used: list[Op], book: Book) -> Command | None:
+    command = plan(book)
+    if command is not None:
+        used.append(op)
+    return command
+
+
+def shrink(target: Target, failure: Failure, *, seconds: float = 5.0) -> Failure:
+    """The same failure on a shorter list of commands; the given one if that cannot be had (nondeterminism can't)."""
+    if failure.kind == "nondeterminism":
+        return failure
+    case = Case(failure.profile, failure.capacity, leaning(failure.full.steps, failure.capacity))
+    shrinker = Shrinker(target, failure.finding, case, seconds)
+    finding = shrinker.run()
+    profile, capacity = shrinker.case.profile, shrinker.case.capacity
+    trace = recorded(target, profile, capacity, finding.commands, seed=failure.seed)
+    return replace(failure, finding=finding, profile=profile, capacity=capacity, trace=trace)
+
+
+def shrink_trace(target: Target, trace: Trace, *, seconds: float = 5.0) -> Failure | None:
+    """Shrink a trace that fails on a target; None if it does not fail there."""
+    profile, capacity = trace.header.profile, dict(trace.header.setup.capacity)
+    hazards = KNOWN_HAZARDS.get(profile.name, frozenset())
+    finding = judge(target, profile, capacity, trace.commands, state_every=1, hazards=hazards)
+    if finding is None:
+        return None
+    full = recorded(target, profile, capacity, finding.commands, seed=trace.header.seed)
+    return shrink(target, Failure(finding, profile, capacity, target.name, trace.header.seed, full, full), seconds=seconds)

@@ -1,0 +1,59 @@
+"""The walker's chooser: a seeded PRNG whose odds are tilted for a whole episode, by label and option.
+
+An episode's seed is one integer of two halves: which tilt, and which numbers. So an episode can be played alone, and a tilt that
+reached a rare rule can be tried again with other numbers.
+"""
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+from itertools import accumulate
+from random import Random
+from typing import Any, TypeVar
+from zlib import crc32
+
+T = TypeVar("T")
+
+#: Half of all options keep their odds.
+FACTORS = (0.0, 0.0, 0.25, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 6.0, 12.0)
+HALF = 1 << 28               # tilts are below 1 << 24, so that a seed is exact in any JSON reader
+TILTS = 1 << 24
+_MASK = (1 << 64) - 1
+_stirred: dict[tuple[str, str], int] = {}
+
+
+def seed_of(tilt: int, numbers: int) -> int:
+    return tilt * HALF + numbers
+
+
+def factor(tilt: int, label: str, option: object) -> float:
+    key = (label, str(option))
+    stirred = _stirred.get(key)
+    if stirred is None:
+        stirred = _stirred[key] = crc32("/".join(key).encode())
+    mixed = ((stirred ^ tilt) * 0x9E3779B97F4A7C15 & _MASK) ^ (tilt << 17)
+    return FACTORS[(mixed * 0xD6E8FEB86659FD93 & _MASK) >> 60]
+
+
+class Swarm:
+    """Two with one seed choose alike. A tilt of 0 tilts nothing."""
+
+    __slots__ = ("_random", "_tables", "_tilt")
+
+    def __init__(self, seed: int) -> None:
+        self._tilt, numbers = divmod(seed, HALF)
+        self._random = Random(numbers).random
+        self._tables: dict[str, tuple[Sequence[Any], list[float]]] = {}
+
+    def one_of(self, options: Sequence[T], label: str) -> T:
+        if not label:
+            return options[int(self._random() * len(options))]
+        table = self._tables.get(label)
+        if table is None or table[0] is not options:
+            weights = [factor(self._tilt, label, option) for option in options] if self._tilt else [1.0] * len(options)
+            table = self._tables[label] = (options, list(accumulate(weights if any(weights) else [1.0] * len(options))))
+        odds = table[1]
+        return options[bisect(odds, self._random() * odds[-1])]
+
+    def integer(self, lo: int, hi: int) -> int:
+        return lo + int(self._random() * (hi - lo + 1))

@@ -1,0 +1,216 @@
+"""The walker: many short seeded episodes against a target, judged step by step, leaning to the rule that has decided least.
+
+Same target, profile, seed and steps: same everything, and the same digest. (With `seconds`, only how far it gets varies.)
+"""
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from random import Random
+
+from slotwise.fuzz import floors, generate
+from slotwise.fuzz.judges import Finding, compared, described, first_difference, judge
+from slotwise.fuzz.recording import recorded
+from slotwise.fuzz.reference import Reference
+from slotwise.fuzz.report import Failure, Report
+from slotwise.fuzz.shrink import shrink as shrunk
+from slotwise.fuzz.swarm import HALF, TILTS, Swarm, seed_of
+from slotwise.fuzz.target import HasAudit, HasClose, HasState, Stepper, Target
+from slotwise.spec.laws import KNOWN_HAZARDS, Judge
+from slotwise.spec.vocabulary import Command, Observation, Profile
+
+#: Steps of an episode, before it is drained.
+LENGTHS = (15, 30, 30, 45, 45, 60, 60, 90, 120, 240)
+DRAIN_AT_MOST = 150
+STATE_EVERY = 64
+TWICE_EVERY = 50                 # episodes: one is played twice
+LEAN = 0.4                       # of the episodes go after the rarest rule
+
+
+@dataclass(slots=True)
+class Episode:
+    """One episode, played."""
+
+    seed: int
+    profile: Profile
+    capacity: dict[str, int]
+    commands: list[Command] = field(default_factory=list)
+    seen: list[list[Observation]] = field(default_factory=list)
+    hits: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)               # laws
+    suspect: bool = False                                         # something is wrong with the last step: `judge` says what
+
+
+def play(target: Target, profile: Profile, seed: int, *, vary: bool = False, hazards: frozenset[str] = frozenset()) -> Episode:
+    """Play one episode. It ends at the first thing that looks wrong."""
+    choose = Swarm(seed)
+    model = generate.begin(profile, target.commands, choose, vary=vary, plain=not target.claims(profile))
+    profile, capacity = model.profile, model.capacity
+    times = 3 if model.style.long else 1
+    length, drains = times * choose.one_of(LENGTHS, "length"), choose.one_of((True, True, False), "drain")
+    episode = Episode(seed, profile, capacity)
+    claims = target.claims(profile)
+    laws = Judge(profile if claims else None, capacity)
+    model.book = laws.book
+    reference = Reference(profile, capacity) if compared(target, profile) else None
+    stepper = target.make(profile, capacity)
+    try:
+        recorder = reference or (stepper if isinstance(stepper, Reference) else None)
+        decided: list[str] = recorder.decided if recorder is not None else []
+        for number in range(length + (DRAIN_AT_MOST if drains else 0)):
+            command = generate.draw(model, choose) if number < length else generate.drain(model)
+            if command is None:
+                break
+            if not _step(episode, command, reference, stepper, laws, hazards, decided):
+                return episode
+        episode.suspect = not _same_inside(reference, stepper)
+    finally:
+        if isinstance(stepper, HasClose):
+            stepper.close()
+    return episode
+
+
+def _step(episode: Episode, command: Command, reference: Reference | None, stepper: Stepper, laws: Judge, hazards: frozenset[str], decided: list[str]) -> bool:
+    """Do one step of an episode. False: it ends here."""
+    episode.commands.append(command)
+    if reference is not None:
+        expected = reference.step(command)
+        episode.hits.update(decided)
+    try:
+        found = stepper.step(command)
+    except Exception as error:
+        episode.seen.append([(described(error),)])
+        episode.suspect = True
+        return False
+    if reference is None:
+        episode.hits.update(decided)
+    elif expected != found:
+        episode.seen.append(found)
+        episode.suspect = True
+        return False
+    episode.seen.append(found)
+    for broken in laws.step(command, found):
+        episode.broken.append(broken.law)
+        if broken.law not in hazards:
+            episode.suspect = True
+            return False
+    if len(episode.commands) % STATE_EVERY == 0 and not _same_inside(reference, stepper):
+        episode.suspect = True
+        return False
+    return True
+
+
+def _same_inside(reference: Reference | None, stepper: Stepper) -> bool:
+    if reference is not None and isinstance(stepper, HasState):
+        theirs = stepper.state()
+        if any(key in theirs and theirs[key] != value for key, value in reference.state().items()):
+            return False
+    return not (isinstance(stepper, HasAudit) and stepper.audit())
+
+
+def again(target: Target, episode: Episode) -> Finding | None:
+    """Play its commands on a fresh target: is the same seen?"""
+    stepper = target.make(episode.profile, episode.capacity)
+    try:
+        for number, (command, before) in enumerate(zip(episode.commands, episode.seen, strict=True)):
+            try:
+                found = stepper.step(command)
+            except Exception as error:
+                found = [(described(error),)]
+            if found != before:
+                message = f"played twice, not the same was seen: {first_difference(before, found)}"
+                return Finding("nondeterminism", "nondeterminism", number, tuple(episode.commands[: number + 1]), before, found, message)
+    finally:
+        if isinstance(stepper, HasClose):
+            stepper.close()
+    return None
+
+
+def diagnose(target: Target, episode: Episode, hazards: frozenset[str]) -> Finding:
+    """What is wrong with a suspect episode: the first thing, looking at states after every step."""
+    finding = judge(target, episode.profile, episode.capacity, episode.commands, state_every=1, hazards=hazards)
+    if finding is not None:
+        return finding
+    at = len(episode.commands) - 1
+    return again(target, episode) or Finding("nondeterminism", "nondeterminism", at, tuple(episode.commands), None, episode.seen[-1],
+                                             "something was wrong at this step, and nothing is when it is played again")
+
+
+def failure_of(target: Target, episode: Episode, finding: Finding) -> Failure:
+    trace = recorded(target, episode.profile, episode.capacity, finding.commands, seed=episode.seed)
+    return Failure(finding, episode.profile, episode.capacity, target.name, episode.seed, trace, trace)
+
+
+def run_episode(target: Target, profile: Profile, seed: int, *, vary: bool = False) -> Failure | None:
+    """Play one episode alone, by the seed that a failure names."""
+    hazards = KNOWN_HAZARDS.get(profile.name, frozenset())
+    episode = play(target, profile, seed, vary=vary, hazards=hazards)
+    return failure_of(target, episode, diagnose(target, episode, hazards)) if episode.suspect else None
+
+
+def campaign(target: Target, profile: Profile, *, steps: int | None = None, seconds: float | None = None, seed: int = 0, vary: bool = False,
+             shrink: bool = True, most: int = 1, floors_count: bool = True, hazards: frozenset[str] | None = None,
+             progress: Callable[[Report], None] | None = None) -> Report:
+    """Play episodes until so many steps or seconds are done, or so many (`most`) different failures are found.
+    Laws in `hazards` (default: those the profile is known to break) are counted and are no failures. `progress` is called some ten times a second.
+    Raises ValueError without steps or seconds."""
+    if steps is None and seconds is None:
+        raise ValueError("how long? give steps or seconds")
+    hazards = KNOWN_HAZARDS.get(profile.name, frozenset()) if hazards is None else hazards
+    report = Report(target.name, profile.name, seed, compared(target, profile))
+    claimed = report.equality or target.name == "reference"
+    hits: Counter[str] = Counter({rule.id: 0 for rule in floors.rules_of(profile)} if claimed else {})
+    lean, random, digest = Lean(), Random(f"{seed}/{profile.name}"), sha256()
+    keys: set[tuple[str, str]] = set()
+    begun = told = time.perf_counter()
+    while (steps is None or report.steps < steps) and (seconds is None or report.seconds < seconds) and len(keys) < most:
+        tilt = lean.tilt(hits, random)
+        episode = play(target, profile, seed_of(tilt, random.randrange(HALF)), vary=vary, hazards=hazards)
+        report.episodes += 1
+        report.steps += len(episode.commands)
+        report.hazards.update(law for law in episode.broken if law in hazards)
+        hits.update(episode.hits)
+        lean.learn(tilt, episode)
+        digest.update(repr(episode.seen).encode())
+        finding = diagnose(target, episode, hazards) if episode.suspect else again(target, episode) if report.episodes % TWICE_EVERY == 1 else None
+        if finding is not None and finding.key not in keys:
+            keys.add(finding.key)
+            failure = failure_of(target, episode, finding)
+            report.failures.append(shrunk(target, failure) if shrink else failure)
+        now = time.perf_counter()
+        report.seconds = now - begun
+        if progress is not None and now - told > 0.1:
+            told = now
+            report.rules = _of_profile(hits, profile)
+            progress(report)
+    report.rules, report.digest = _of_profile(hits, profile), digest.hexdigest()
+    if floors_count and claimed and not report.failures and not vary:
+        report.floors_missed = floors.missed(profile, report.rules, report.steps)
+    return report
+
+
+def _of_profile(hits: Counter[str], profile: Profile) -> dict[str, int]:
+    return {rule.id: hits[rule.id] for rule in floors.rules_of(profile) if rule.id in hits}
+
+
+class Lean:
+    """Which tilt reached which rule best; the rule that has decided least is gone after."""
+
+    def __init__(self) -> None:
+        self._best: dict[str, tuple[float, int]] = {}          # rule -> (decisions per step, tilt)
+
+    def tilt(self, hits: Counter[str], random: Random) -> int:
+        if self._best and hits and random.random() < LEAN:
+            rarest = min(hits, key=hits.__getitem__)
+            if rarest in self._best:
+                return self._best[rarest][1]
+        return random.randrange(TILTS) if random.random() < 0.9 else 0
+
+    def learn(self, tilt: int, episode: Episode) -> None:
+        for rule, count in episode.hits.items():
+            rate = count / (len(episode.commands) + 30)        # a few lucky steps are no rate
+            if rate > self._best.get(rule, (0.0, 0))[0]:
+                self._best[rule] = (rate, tilt)

@@ -1,0 +1,464 @@
+//! Admission: one command at a time, and what is seen of it. Everything is kept up to date incrementally; nothing is scanned.
+use std::sync::Arc;
+
+use crate::bounded_borrow::BoundedBorrow;
+use crate::fair_queue::{FairQueue, GroupId, Key, NameId};
+use crate::faults::Faults;
+use crate::heads::{Borrowed, Head, Heads};
+use crate::leases::{Lease, Leases};
+use crate::ledger::{Ledger, ShapeId};
+use crate::slot_time::SlotTime;
+use crate::strict::Strict;
+use crate::words::{About, Claim, Command, Discipline, GroupIn, MOST, Profile, Refusal, Seen, Spec, TaskIn, WEIGHT_UNIT};
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Strict(Strict),
+    BoundedBorrow(Box<BoundedBorrow>),
+    SlotTime(Box<SlotTime>),
+}
+
+/// Do the same for the discipline's rule, whichever of the two tagged ones it is.
+macro_rules! with_rule {
+    ($kind:expr, $rule:ident => $do:expr, $other:ident => $else:expr) => {
+        match $kind {
+            Kind::Strict(strict) => {
+                let $rule: &Strict = strict;
+                $do
+            }
+            Kind::BoundedBorrow(borrow) => {
+                let $rule: &BoundedBorrow = borrow;
+                $do
+            }
+            Kind::SlotTime($other) => $else,
+        }
+    };
+}
+pub(crate) use with_rule;
+
+#[derive(Clone, Debug)]
+pub struct Admission {
+    pub(crate) queue: FairQueue,
+    pub(crate) ledger: Ledger,
+    pub(crate) leases: Leases,
+    pub(crate) heads: Heads,
+    pub(crate) kind: Kind,
+    pub(crate) now: i64,
+    accepts_the_impossible: bool,
+    faults: Faults,
+    #[cfg(feature = "faults")]
+    last_released: (u64, Option<crate::ledger::Needs>),
+}
+
+/// Who is to start, as the discipline found it.
+enum Chosen {
+    Tagged(Key, GroupId, Borrowed),
+    Timed(GroupId),
+}
+
+impl Admission {
+    /// A scheduler with nothing waiting and nothing running. The error says which argument is wrong.
+    pub fn new(profile: &Profile, capacity: &[(String, i64)], faults: Faults) -> Result<Self, String> {
+        if capacity.is_empty() {
+            return Err("capacity must list at least one resource".into());
+        }
+        for (i, (name, units)) in capacity.iter().enumerate() {
+            if !(1..=MOST).contains(units) {
+                return Err(format!("capacity of {name} must be 1 to {MOST}, found {units}"));
+            }
+            if capacity[..i].iter().any(|other| other.0 == *name) {
+                return Err(format!("capacity lists {name} twice"));
+            }
+        }
+        let ledger = Ledger::new(capacity);
+        let kind = match &profile.discipline {
+            Discipline::Strict {} => Kind::Strict(Strict::new(faults)),
+            Discipline::BoundedBorrow(p) => {
+                if !(0.0..=1.0).contains(&p.reserve_fraction) {
+                    return Err(format!("reserve_fraction must be 0 to 1, found {}", p.reserve_fraction));
+                }
+                Kind::BoundedBorrow(Box::new(BoundedBorrow::new(p, &ledger, faults)))
+            }
+            Discipline::SlotTime(p) => {
+                if profile.accepts_the_impossible || profile.discarded_task_lingers || profile.idle_group_keeps_place {
+                    return Err(format!("profile {}: slot time has none of data-designer's defects; switch them off", profile.name));
+                }
+                Kind::SlotTime(Box::new(SlotTime::new(*p, faults)))
+            }
+        };
+        let heads = Heads::new(&ledger, faults);
+        Ok(Admission {
+            queue: FairQueue::new(profile, faults),
+            ledger,
+            leases: Leases::new(profile.released_memory),
+            heads,
+            kind,
+            now: 0,
+            accepts_the_impossible: profile.accepts_the_impossible,
+            faults,
+            #[cfg(feature = "faults")]
+            last_released: (0, None),
+        })
+    }
+
+    /// Heads examined by rounds since the beginning.
+    pub fn examined(&self) -> u64 {
+        self.heads.examined
+    }
+
+    /// Do one command. What is seen is added to `saw`.
+    pub fn step(&mut self, command: &Command, at: i64, saw: &mut Vec<Seen>) {
+        if at < self.now && !self.faults.on("time_reversal_ignored") {
+            saw.push(Seen("time_reversed", About::Number(self.now)));
+            return;
+        }
+        self.now = at;
+        match command {
+            Command::Enqueue { tasks, groups } => self.enqueue(tasks, groups, saw),
+            Command::Discard { task } => saw.push(match self.queue.waits(task) {
+                Some(n) => self.discard(n),
+                None => Seen("unknown_task", About::Task((**task).into())),
+            }),
+            Command::DiscardWhere { group, prefix } => {
+                for n in self.queue.matching(group.as_deref(), prefix) {
+                    let seen = self.discard(n);
+                    saw.push(seen);
+                }
+            }
+            Command::Pump { at_most } => self.pump(*at_most as usize, saw),
+            Command::Select => {
+                let seen = self.select();
+                saw.push(seen);
+            }
+            Command::Commit { task, version } => {
+                let seen = self.commit(task, *version as u64);
+                saw.push(seen);
+            }
+            Command::Release { lease, claim } => {
+                let seen = self.release(*lease as u64, claim);
+                saw.push(seen);
+            }
+            Command::Explain => self.explain(saw),
+        }
+    }
+
+    fn enqueue(&mut self, tasks: &[TaskIn], groups: &[GroupIn], saw: &mut Vec<Seen>) {
+        let mut accepted = false;
+        let mut needs = Vec::new();
+        for task in tasks {
+            let known = self.queue.group(&task.group);
+            let sent = groups.iter().rev().find(|group| group.name == task.group).map(|group| group.spec);
+            let spec = sent.or(known.map(|g| self.queue.groups[g as usize].spec)).unwrap_or_default();
+            if let Some(refusal) = self.impossible(task, spec) {
+                saw.push(Seen("refused", About::Reason((*task.id).into(), refusal)));
+            } else if let Some(n) = self.queue.waits(&task.id) {
+                saw.push(Seen("duplicate", About::Task(self.queue.text(n))));
+                accepted |= self.faults.on("duplicate_moves_the_version");
+            } else {
+                needs.clear();
+                needs.extend(task.needs.iter().map(|(name, units)| (self.ledger.resource(name), *units)));
+                let shape = self.ledger.hold_shape(&needs);
+                let n = self.accept(&task.group, &task.id, shape, spec);
+                saw.push(Seen("accepted", About::Task(self.queue.text(n))));
+                accepted = true;
+            }
+        }
+        self.queue.version += u64::from(accepted);
+    }
+
+    /// A task that could never start is refused (ADM-9), unless the profile accepts it.
+    fn impossible(&self, task: &TaskIn, spec: Spec) -> Option<Refusal> {
+        if self.accepts_the_impossible {
+            return None;
+        }
+        for (name, units) in &task.needs {
+            match self.ledger.known(name).map_or(0, |r| self.ledger.capacity[r as usize]) {
+                0 => return Some(Refusal::NeverFits),
+                capacity if *units > capacity && !self.faults.on("never_fits_accepted") => return Some(Refusal::NeverFits),
+                _ => {}
+            }
+        }
+        if spec.weight == 0 {
+            return Some(Refusal::NoWeight);
+        }
+        (spec.running_limit == Some(0)).then_some(Refusal::LimitBelowOne)
+    }
+
+    fn accept(&mut self, group: &str, id: &str, shape: ShapeId, spec: Spec) -> NameId {
+        let (g, new) = self.queue.hold_group(group);
+        if new {
+            match &mut self.kind {
+                Kind::Strict(strict) => strict.add_group(),
+                Kind::BoundedBorrow(borrow) => borrow.add_group(group),
+                Kind::SlotTime(time) => {
+                    time.add_group();
+                }
+            }
+            self.heads.add_group();
+        }
+        let n = self.queue.accept(g, id, shape, spec);
+        if let Kind::SlotTime(time) = &mut self.kind {
+            let head = (self.queue.groups[g as usize].waiting == 1).then_some(shape);
+            time.accepted(&self.ledger, g, head, spec.weight, spec.running_limit, self.now);
+            return n;
+        }
+        if self.queue.groups[g as usize].turn == 0 {
+            self.queue.bring_tag(g);
+            self.queue.take_turn(g);
+        }
+        self.settle(g);
+        n
+    }
+
+    fn forget_ghosts(&mut self, g: GroupId) {
+        self.queue.forget_ghosts(g, |shape| forget_shape(&mut self.ledger, shape, self.faults));
+    }
+
+    /// Forget the ghosts at the head of a waiting group, and file its head.
+    fn settle(&mut self, g: GroupId) {
+        if self.heads.of(g).is_none() {
+            self.forget_ghosts(g);
+            self.file(g);
+        }
+    }
+
+    /// The head that this group should have filed.
+    pub(crate) fn head(&self, g: GroupId) -> Option<Head> {
+        let entry = self.queue.head(g)?;
+        let weight = i64::from(entry.weight).max(WEIGHT_UNIT);
+        Some(Head { key: self.queue.key(g), shape: entry.shape, weight, share_limit: entry.share_limit.map(i64::from) })
+    }
+
+    fn file(&mut self, g: GroupId) {
+        if let Some(head) = self.head(g) {
+            with_rule!(&self.kind, rule => self.heads.file(&self.ledger, g, head, rule), _time => {});
+        }
+    }
+
+    /// Every head is known and every rival counted: what a round needs.
+    fn ready(&mut self) {
+        while let Some(g) = self.queue.unsettled() {
+            self.settle(g);
+        }
+        if !matches!(self.kind, Kind::SlotTime(_)) {
+            self.heads.count(&self.ledger);
+        }
+    }
+
+    /// The group whose head is the first that nothing holds back (ADM-3).
+    fn round(&mut self) -> Option<Chosen> {
+        self.ready();
+        let (ledger, heads) = (&self.ledger, &mut self.heads);
+        let chosen = with_rule!(&mut self.kind,
+            rule => heads.choose(ledger, rule).map(|(key, g, borrowed)| Chosen::Tagged(key, g, borrowed)),
+            time => return time.choose(ledger, self.now).map(Chosen::Timed));
+        let key = chosen.as_ref().and_then(|chosen| if let Chosen::Tagged(key, ..) = chosen { Some(*key) } else { None });
+        while let Some(idle) = self.queue.idle_before(key) {
+            self.forget_ghosts(idle);
+        }
+        chosen
+    }
+
+    /// The head of the chosen group starts (ADM-2).
+    fn grant(&mut self, chosen: Chosen) -> Seen {
+        let (g, borrowed) = match chosen {
+            Chosen::Tagged(_, g, borrowed) => (g, borrowed),
+            Chosen::Timed(g) => (g, Vec::new()),
+        };
+        self.heads.unfile(g);
+        let entry = self.queue.take(g);
+        let shape = entry.shape;
+        self.ledger.lease(shape);
+        let number = self.leases.grant(Lease { name: entry.name, group: g, shape, at: self.now });
+        match &mut self.kind {
+            Kind::SlotTime(time) => {
+                let next = self.queue.head(g).map(|head| head.shape);
+                time.started(&self.ledger, g, next, number, shape, self.now);
+            }
+            Kind::Strict(strict) => strict.started(g),
+            Kind::BoundedBorrow(borrow) => borrow.started(&self.ledger, g, shape, &borrowed),
+        }
+        if !matches!(self.kind, Kind::SlotTime(_)) {
+            self.queue.move_tag(g, entry.weight);
+            self.forget_ghosts(g);
+            if self.queue.groups[g as usize].waiting > 0 {
+                self.queue.take_turn(g);
+                self.file(g);
+            }
+        }
+        Seen("started", About::Start(number, self.queue.text(entry.name), self.ledger.needs(shape).clone()))
+    }
+
+    fn discard(&mut self, n: NameId) -> Seen {
+        let text = self.queue.text(n);
+        let e = self.queue.names[n].entry;
+        let g = self.queue.forget(n);
+        let was_head = self.queue.head(g).is_some_and(|head| head.name == n);
+        if self.queue.lingers {
+            if was_head {
+                self.heads.unfile(g);
+                self.queue.unsettle(g);
+            }
+        } else {
+            let entry = self.queue.unlink(g, e);
+            if was_head {
+                self.heads.unfile(g);
+                self.file(g);
+            }
+            self.queue.drop_name(n);
+            if let Kind::SlotTime(time) = &mut self.kind
+                && was_head
+            {
+                time.head_discarded(&self.ledger, g, self.queue.head(g).map(|head| head.shape));
+            }
+            forget_shape(&mut self.ledger, entry.shape, self.faults);
+        }
+        self.queue.give_up_place(g);
+        Seen("discarded", About::Task(text))
+    }
+
+    fn pump(&mut self, at_most: usize, saw: &mut Vec<Seen>) {
+        let at_most = at_most + usize::from(self.faults.on("pump_one_too_many"));
+        let mut started = 0;
+        while started < at_most && self.queue.waiting > 0 {
+            let Some(chosen) = self.round() else { break };
+            let seen = self.grant(chosen);
+            saw.push(seen);
+            started += 1;
+        }
+        saw.push(self.closing_word(started == at_most));
+    }
+
+    /// Why a pump or a round ends (ADM-11).
+    fn closing_word(&self, full: bool) -> Seen {
+        let word = match (self.queue.waiting, full) {
+            (0, _) => "drained",
+            (_, true) => "full",
+            (_, false) => "blocked",
+        };
+        Seen(word, About::Nothing)
+    }
+
+    fn select(&mut self) -> Seen {
+        let chosen = if self.queue.waiting > 0 { self.round() } else { None };
+        match chosen {
+            Some(Chosen::Tagged(_, g, _) | Chosen::Timed(g)) => Seen("selected", About::Version(self.head_text(g), self.queue.version)),
+            None => self.closing_word(false),
+        }
+    }
+
+    fn head_text(&self, g: GroupId) -> Arc<str> {
+        self.queue.head(g).map_or_else(|| "".into(), |head| self.queue.text(head.name))
+    }
+
+    fn commit(&mut self, id: &str, version: u64) -> Seen {
+        let stale = || Seen("stale_selection", About::Task(id.into()));
+        if version != self.queue.version && !self.faults.on("commit_ignores_a_stale_selection") {
+            return stale();
+        }
+        let Some(n) = self.queue.waits(id) else { return stale() };
+        let g = self.queue.names[n].group;
+        if !matches!(self.kind, Kind::SlotTime(_)) {
+            self.settle(g);
+        }
+        if self.queue.head(g).is_none_or(|head| head.name != n) {
+            return stale();
+        }
+        self.ready();
+        match self.verdict(g) {
+            Ok(borrowed) => self.grant(Chosen::Tagged(Key::default(), g, borrowed)),
+            Err(refusal) => Seen("refused", About::Reason(id.into(), refusal)),
+        }
+    }
+
+    fn verdict(&mut self, g: GroupId) -> Result<Borrowed, Refusal> {
+        with_rule!(&mut self.kind,
+            rule => self.heads.verdict(&self.ledger, g, rule),
+            time => time.verdict(&self.ledger, g, self.now).map_or(Ok(Vec::new()), Err))
+    }
+
+    fn release(&mut self, number: u64, claim: &Claim) -> Seen {
+        let seen = |word| Seen(word, About::Number(number as i64));
+        if claim.generation != 0 && !self.faults.on("other_generation_released") {
+            return seen("wrong_controller_generation");
+        }
+        let Some(&lease) = self.leases.live.get(&number) else {
+            #[cfg(feature = "faults")]
+            if self.faults.on("duplicate_release_frees_twice") && self.last_released.0 == number {
+                for &(r, units) in self.last_released.1.iter().flat_map(|needs| needs.iter()) {
+                    self.ledger.free[r as usize] += units;
+                }
+            }
+            return seen(if self.leases.was_released(number) { "duplicate" } else { "unknown_lease" });
+        };
+        if claim.task.as_ref().is_some_and(|task| **task != *self.queue.names[lease.name].text) && !self.faults.on("stale_lease_released") {
+            return seen("stale_lease");
+        }
+        self.finish(number, lease, claim);
+        seen("released")
+    }
+
+    /// A release frees the units that the ledger itself recorded, once (ADM-4).
+    fn finish(&mut self, number: u64, lease: Lease, claim: &Claim) {
+        let (g, shape) = (lease.group, lease.shape);
+        self.leases.release(number);
+        self.ledger.unlease(shape);
+        if let (Some(claimed), true) = (&claim.needs, self.faults.on("release_frees_the_callers_amounts")) {
+            self.ledger.lease(shape);
+            for (name, units) in claimed {
+                if let Some(r) = self.ledger.known(name) {
+                    self.ledger.free[r as usize] += units;
+                }
+            }
+        }
+        #[cfg(feature = "faults")]
+        {
+            self.last_released = (number, Some(self.ledger.needs(shape).clone()));
+        }
+        match &mut self.kind {
+            Kind::SlotTime(time) => time.finished(&self.ledger, number, self.now),
+            Kind::Strict(strict) => {
+                strict.finished(g);
+                self.heads.refresh(&self.ledger, g, &*strict);
+            }
+            Kind::BoundedBorrow(borrow) => {
+                let debtor = borrow.finished(&self.ledger, g, shape);
+                self.heads.refresh(&self.ledger, g, &**borrow);
+                if debtor != g {
+                    self.heads.refresh(&self.ledger, debtor, &**borrow);
+                }
+            }
+        }
+        self.queue.drop_name(lease.name);
+        self.ledger.drop_shape(shape);
+    }
+
+    fn explain(&mut self, saw: &mut Vec<Seen>) {
+        if self.queue.waiting == 0 {
+            return;
+        }
+        self.ready();
+        let order: Vec<GroupId> = match &mut self.kind {
+            Kind::SlotTime(time) => time.order(&self.ledger, self.now),
+            _ => {
+                let mut keys: Vec<(Key, GroupId)> = self.heads.iter().map(|(g, head)| (head.key, g)).collect();
+                keys.sort_unstable();
+                keys.into_iter().map(|(_, g)| g).collect()
+            }
+        };
+        for g in order {
+            let text = self.head_text(g);
+            saw.push(match self.verdict(g) {
+                Ok(_) => Seen("startable", About::Task(text)),
+                Err(refusal) => Seen("refused", About::Reason(text, refusal)),
+            });
+        }
+    }
+}
+
+/// The entry of a discarded task is gone, and with it one user of its shape.
+fn forget_shape(ledger: &mut Ledger, shape: ShapeId, faults: Faults) {
+    if !faults.on("discarded_task_leaves_its_shape") {
+        ledger.drop_shape(shape);
+    }
+}

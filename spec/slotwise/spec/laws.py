@@ -1,0 +1,435 @@
+"""The laws, and the judge. A law is a predicate over commands and observations alone: it needs no reference, so it judges anybody's scheduler.
+
+A law's function says what is broken, or None. The judge asks it at the moments that it speaks of, before the book takes the event in.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, ParamSpec, get_args
+
+from slotwise.spec import vocabulary as v
+from slotwise.spec.book import PARTS, Book
+from slotwise.spec.vocabulary import Command, Group, Task
+
+P = ParamSpec("P")
+Saw = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    id: str
+    prose: str
+    source: str
+    function: str
+
+
+class Broken(NamedTuple):
+    law: str
+    message: str
+
+
+LAWS: dict[str, Law] = {}
+
+
+def law(id: str, *, source: str) -> Callable[[Callable[P, str | None]], Callable[P, Broken | None]]:
+    """Register a function as law `id`. Its docstring is the sentence; it returns what is broken, in words, or None."""
+
+    def register(function: Callable[P, str | None]) -> Callable[P, Broken | None]:
+        if id in LAWS or not function.__doc__:
+            raise TypeError(f"law {id} is named twice, or has no sentence")
+        LAWS[id] = Law(id, " ".join(function.__doc__.split()), source, f"{function.__module__}.{function.__qualname__}")
+
+        def asked(*args: P.args, **kwargs: P.kwargs) -> Broken | None:
+            message = function(*args, **kwargs)
+            return None if message is None else Broken(id, message)
+
+        return asked
+
+    return register
+
+
+_TASK, _LEASE, _WHY, _WORD = (str,), (int,), (str, str), ()
+_START = (int, str, dict)
+#: The words that answer each command, beside `time_reversed`, and the types of what follows them.
+ANSWERS: dict[type, dict[str, tuple[type, ...]]] = {
+    v.Enqueue: {"accepted": _TASK, "duplicate": _TASK, "refused": _WHY},
+    v.Discard: {"discarded": _TASK, "unknown_task": _TASK},
+    v.DiscardWhere: {"discarded": _TASK},
+    v.Pump: {"started": _START, "drained": _WORD, "full": _WORD, "blocked": _WORD},
+    v.Select: {"selected": (str, int), "drained": _WORD, "blocked": _WORD},
+    v.Commit: {"started": _START, "stale_selection": _TASK, "refused": _WHY},
+    v.Release: dict.fromkeys(("released", "duplicate", "unknown_lease", "stale_lease", "wrong_controller_generation"), _LEASE),
+    v.Explain: {"startable": _TASK, "refused": _WHY},
+}
+_REASONS = frozenset(get_args(v.Refusal))
+
+
+@law("LAW-1", source="design 4")
+def in_words(command: Command, saw: Saw) -> str | None:
+    """Every command is answered, in the words of the vocabulary; a command that names a task or a lease is answered about that one."""
+    words = ANSWERS[type(command)]
+    for seen in saw:
+        shape = words.get(seen[0]) if seen else None
+        if shape is None or len(seen) != len(shape) + 1 or any(type(value) is not wanted for value, wanted in zip(seen[1:], shape, strict=True)):
+            return f"{list(seen)} is no answer to {command_word(command)}"
+        if seen[0] == "refused" and seen[2] not in _REASONS:
+            return f"{seen[2]} is no reason"
+    match command:
+        case v.Enqueue():
+            told = [seen[1] for seen in saw] == [task.id for task in command.tasks]
+        case v.Discard() | v.Commit():
+            told = len(saw) == 1 and command.task == saw[0][2 if saw[0][0] == "started" else 1]
+        case v.Release():
+            told = len(saw) == 1 and saw[0][1] == command.lease
+        case v.Pump():
+            told = bool(saw) and saw[-1][0] != "started" and all(seen[0] == "started" for seen in saw[:-1])
+        case v.Select():
+            told = len(saw) == 1
+        case _:
+            told = True
+    return None if told else f"{command_word(command)} was answered {[list(seen) for seen in saw]}"
+
+
+def command_word(command: Command) -> str:
+    return str(type(command).__struct_config__.tag)
+
+
+@law("LAW-2", source="design 4")
+def time_goes_on(book: Book, command: Command, saw: Saw) -> str | None:
+    """A command from before an earlier one is answered `time_reversed` with the time that it is, and does nothing; no other command is."""
+    told = any(seen and seen[0] == "time_reversed" for seen in saw)
+    if told != (command.at < book.now) or (told and (len(saw) != 1 or list(saw[0]) != ["time_reversed", book.now])):
+        return f"at {command.at}, when it was {book.now}: {[list(seen) for seen in saw]}"
+    return None
+
+
+@law("LAW-3", source="design 3; semantics I1")
+def within_capacity(book: Book, task: str, needs: dict[str, int]) -> str | None:
+    """What is leased of a resource never exceeds its capacity."""
+    for resource, units in needs.items():
+        free = book.free.get(resource, 0)
+        if units > free:
+            return f"{task} took {units} of {resource}, of which {free} of {book.capacity.get(resource, 0)} were free"
+    return None
+
+
+@law("LAW-4", source="design 4, slot time, rule 5")
+def within_running_limit(book: Book, group: str) -> str | None:
+    """A group never runs more tasks than its running limit."""
+    return f"{group} already ran {book.runs.get(group, 0)} tasks, its limit" if book.limited(group) else None
+
+
+@law("LAW-5", source="design 3")
+def first_in_first_out(book: Book, id: str) -> str | None:
+    """The tasks of a group are offered and started in the order in which they were accepted; one that was discarded and comes again stands at the back."""
+    task = book.waiting.get(id)
+    if task is None:
+        return None
+    head = book.head(task.group)
+    return None if head.id == id else f"{id} of {task.group}, before {head.id}"
+
+
+@law("LAW-6", source="design 3")
+def starts_once(book: Book, lease: int, id: str, needs: dict[str, int]) -> str | None:
+    """What is accepted starts once or is discarded, with the needs it was accepted with, and nothing else starts. Leases are numbered from 1 in the order granted."""
+    task = book.waiting.get(id)
+    if task is None:
+        return f"{id} started, which did not wait"
+    if dict(needs) != task.needs:
+        return f"{id} was accepted with {task.needs} and started with {dict(needs)}"
+    return None if lease == book.granted + 1 else f"{id} was granted lease {lease}, after {book.granted}"
+
+
+@law("LAW-7", source="design 3; vector A9")
+def frees_once(book: Book, command: v.Release, word: str) -> str | None:
+    """A release frees a lease that runs, once. Every other is refused, for a reason that is true."""
+    number, claim = command.lease, command.claim or v.Claim()
+    run = book.running.get(number)
+    if claim.generation != 0:
+        right = word == "wrong_controller_generation"
+    elif run is not None:
+        right = word == ("released" if claim.task in (None, run.task.id) else "stale_lease")
+    else:
+        right = word == "unknown_lease" or (word == "duplicate" and number in book.released)
+    was = "runs" if run is not None else "was released" if number in book.released else "was never granted"
+    return None if right else f"lease {number} {was}, and its release was answered {word}"
+
+
+@law("LAW-8", source="design 3; vector Q6")
+def waiting_is_known(book: Book, id: str, word: str) -> str | None:
+    """A task that waits is not accepted again and can be discarded; one that does not wait, the other way about."""
+    wanted = word in ("duplicate", "discarded")
+    return None if (id in book.waiting) == wanted else f"{id} {'does not wait' if wanted else 'waits'}, and was {word}"
+
+
+@law("LAW-9", source="vector Q11")
+def discards_what_matches(wanted: list[str], told: list[str]) -> str | None:
+    """A discard by condition takes every waiting task that meets it, and no other, in the order in which they were accepted."""
+    return None if wanted == told else f"{wanted} matched, and {told} were discarded"
+
+
+@law("LAW-10", source="design 4")
+def every_head_explained(book: Book, told: list[str]) -> str | None:
+    """An explanation has one verdict for the head of every group."""
+    return None if len(told) == len(book.fifo) == len(set(told)) else f"{len(book.fifo)} heads, and verdicts on {told}"
+
+
+@law("LAW-11", source="design 3; slot time, rule 5; semantics I4")
+def work_conserving(book: Book, limits: bool) -> str | None:
+    """When nothing more is said to start, no head is left that fits, unless it needs a resource that may be kept for a head that does not."""
+    heads = [head for head in book.heads() if not (limits and book.limited(head.group))]
+    idle = [head for head in heads if book.fits(head)]
+    kept = {resource for head in heads if head not in idle for resource in head.needs}
+    more = bool(kept)
+    while more:                                      # a head that waits for kept units may have units kept for itself
+        waits = [head for head in idle if not kept.isdisjoint(head.needs)]
+        more = bool(waits)
+        idle = [head for head in idle if head not in waits]
+        kept.update(resource for head in waits for resource in head.needs)
+    return f"{', '.join(head.id for head in idle)} would fit" if idle else None
+
+
+@law("LAW-12", source="semantics I2, I5; vector H1")
+def nothing_stalls(book: Book, limits: bool) -> str | None:
+    """While nothing runs, a head that could run is started when asked."""
+    for head in book.heads():
+        if book.possible(head) and not (limits and book.limited(head.group)):
+            return f"nothing runs, and {head.id} was not started"
+    return None
+
+
+@law("LAW-13", source="design 4")
+def closing_word_true(book: Book, word: str, started: int, at_most: int | None) -> str | None:
+    """`drained` is said if nothing waits, `full` if work waits and as many as asked were started, else `blocked`."""
+    right = "drained" if not book.waiting else "full" if started == at_most else "blocked"
+    return None if word == right else f"{len(book.waiting)} tasks waited, {started} were started: {right}, not {word}"
+
+
+@law("LAW-14", source="design 3; slot time, T1-T4")
+def waits_bounded(book: Book, group: str, passed: Passed, own: float, factor: int) -> str | None:
+    """A head that fits, of a group that runs nothing, is not passed over by other groups for long: neither in tasks nor in slot-time by weight."""
+    others = [spec.weight for name, spec in book.groups.items() if name != group]
+    if own == 0 or len(passed.by) <= 2 * sum(-(-weight // own) + 2 for weight in others):
+        return None
+    got, longest = sum(map(book.slot_time, passed.by)), book.longest_service()
+    due = factor * longest * PARTS * len(book.capacity) * (1 + sum(max(weight, weight / own) for weight in others)) + passed.behind * sum(others)
+    if got <= due:
+        return None
+    return f"{passed.head} of {group} was passed over by {len(passed.by)} tasks of other groups, which held {got / PARTS / longest:.1f} times the longest service"
+
+
+@law("LAW-15", source="slot time, rule 1; vectors A8, H3")
+def accepts_the_possible(book: Book, task: Task, spec: Group, word: str, reason: str) -> str | None:
+    """What could never start is not accepted, and what could is not refused: asking more than there is, or no weight, or a limit of no tasks."""
+    possible = book.possible(task)
+    if word == "accepted":
+        return None if possible else f"{task.id} was accepted, and needs {task.needs} of {dict(book.capacity)}"
+    true = {"never_fits": not possible, "no_weight": spec.weight == 0, "limit_below_one": spec.running_limit == 0}
+    return None if true.get(reason, False) else f"{task.id} was refused: {reason}"
+
+
+@law("LAW-16", source="design 3")
+def drains(book: Book, limits: bool) -> str | None:
+    """Once all that ran has ended and a pump starts nothing more, nothing that could run is left behind, at any place in its queue."""
+    left = [task.id for task in book.waiting.values() if book.possible(task) and not (limits and book.limited(task.group))]
+    return f"nothing runs, and {left[0]} and {len(left) - 1} more still wait" if left else None
+
+
+@law("LAW-17", source="vector Q6")
+def selection_goes_stale(book: Book, command: v.Commit, word: str) -> str | None:
+    """A selection starts nothing once any task has come or gone since."""
+    if word == "stale_selection" or book.selected_at.get(command.version, book.changes) == book.changes:
+        return None
+    return f"version {command.version} is old, and committing {command.task} was answered {word}"
+
+
+@law("LAW-18", source="design 4")
+def verdict_true(book: Book, id: str, reason: str | None, limits: bool) -> str | None:
+    """What is said of a waiting task is true: it waits; if it is offered it fits and its group is below its limit; if it lacks capacity it does not fit."""
+    task = book.waiting.get(id)
+    if task is None:
+        return f"{id} does not wait"
+    fits, limited = book.fits(task), limits and book.limited(task.group)
+    if reason is None:
+        return None if fits and not limited else f"{id} was offered, and {'its group is at its limit' if fits else 'does not fit'}"
+    if reason == "no_capacity" and fits:
+        return f"{id} fits, and was refused: no_capacity"
+    return f"{id} was refused: {reason}" if reason == "running_limit" and limits and not limited else None
+
+
+#: The laws that a profile is known to break (measured: each breaks exactly these).
+KNOWN_HAZARDS: dict[str, frozenset[str]] = {}
+
+
+@dataclass(slots=True)
+class Passed:
+    """The tasks of other groups that started since a head fitted and did not start."""
+
+    head: str
+    behind: float                                            # slot-time by weight that others may catch up with first
+    by: list[int] = field(default_factory=list)              # their leases
+
+
+class Judge:
+    """Feed it each command with what was seen. It says which laws the step broke, each law once. A break of LAW-1 to LAW-10 leaves the
+    book in doubt: from then on the judge is silent. `profile` None: a stranger's discipline, judged by all laws."""
+
+    def __init__(self, profile: v.Profile | None, capacity: dict[str, int]) -> None:
+        self.book = Book(dict(capacity))
+        self.broken: dict[str, Broken] = {}                  # law -> the first break
+        self.in_doubt = False
+        self._news: list[Broken] = []
+        self._passed: dict[str, Passed] = {}                 # group -> of its head
+        self._lightest: dict[str, float] = {}                # group -> its least weight so far
+        slot_time = profile.discipline if profile is not None and isinstance(profile.discipline, v.SlotTime) else None
+        self._limits = profile is None or slot_time is not None
+        self._factor = max(4, slot_time.ahead * slot_time.arrears) if slot_time else 4
+        self._judge: dict[type, Callable[[Any, Saw], Broken | None]] = {
+            v.Enqueue: self._enqueue, v.Discard: self._discard, v.DiscardWhere: self._discard_where, v.Pump: self._pump,
+            v.Select: self._select, v.Commit: self._commit, v.Release: self._release, v.Explain: self._explain,
+        }  # fmt: skip
+
+    def step(self, command: Command, saw: Saw) -> list[Broken]:
+        """The laws broken by this step that were not broken before."""
+        book = self.book
+        if self.in_doubt:
+            book.update(command, saw)
+            return []
+        if command.at < book.now or (saw and saw[0] and saw[0][0] == "time_reversed"):
+            doubt = time_goes_on(book, command, saw)
+        else:
+            doubt = in_words(command, saw)
+            if doubt is None:
+                book.now = command.at
+                doubt = self._judge[type(command)](command, saw)
+        if doubt is not None:
+            self.in_doubt = True
+            self._tell(doubt)
+        if not self._news:
+            return []
+        news, self._news = self._news, []
+        return news
+
+    def _tell(self, broken: Broken | None) -> None:
+        if broken is not None and broken.law not in self.broken:
+            self.broken[broken.law] = broken
+            self._news.append(broken)
+
+    def _enqueue(self, command: v.Enqueue, saw: Saw) -> Broken | None:
+        book = self.book
+        sent = {group.name: group for group in command.groups}
+        for task, seen in zip(command.tasks, saw, strict=True):
+            word, reason = seen[0], seen[2] if len(seen) > 2 else ""
+            spec = sent.get(task.group) or book.groups.get(task.group) or Group(task.group)
+            if word == "refused" or word == "accepted":
+                self._tell(accepts_the_possible(book, task, spec, word, reason))
+            if word == "refused":
+                continue
+            broken = waiting_is_known(book, task.id, word)
+            if broken:
+                return broken
+            if word == "accepted":
+                least = self._lightest.get(task.group)
+                if least is None or spec.weight != book.groups[task.group].weight:
+                    self._passed.clear()
+                    self._lightest[task.group] = spec.weight if least is None else min(least, spec.weight)
+                book.accepted(task, spec)
+        return None
+
+    def _discard(self, command: v.Discard, saw: Saw) -> Broken | None:
+        word = saw[0][0]
+        broken = waiting_is_known(self.book, command.task, word)
+        if broken is None and word == "discarded":
+            self.book.gone(command.task)
+        return broken
+
+    def _discard_where(self, command: v.DiscardWhere, saw: Saw) -> Broken | None:
+        book = self.book
+        wanted = [id for id, task in book.waiting.items() if command.group in (None, task.group) and id.startswith(command.prefix)]
+        broken = discards_what_matches(wanted, [seen[1] for seen in saw])
+        if broken is None:
+            for id in wanted:
+                book.gone(id)
+        return broken
+
+    def _pump(self, command: v.Pump, saw: Saw) -> Broken | None:
+        for seen in saw[:-1]:
+            broken = self._start(seen, passes=True)
+            if broken:
+                return broken
+        word, started = saw[-1][0], len(saw) - 1
+        self._close(word, started, command.at_most)
+        return None
+
+    def _close(self, word: str, started: int, at_most: int | None) -> None:
+        book = self.book
+        wrong = closing_word_true(book, word, started, at_most)
+        if wrong is None and word == "blocked":
+            wrong = work_conserving(book, self._limits) if book.running else nothing_stalls(book, self._limits) or drains(book, self._limits)
+        self._tell(wrong)
+
+    def _start(self, seen: Sequence[Any], passes: bool) -> Broken | None:
+        book = self.book
+        _, lease, id, needs = seen
+        broken = starts_once(book, lease, id, needs) or first_in_first_out(book, id)
+        group = book.waiting[id].group if id in book.waiting else ""
+        broken = broken or within_capacity(book, id, needs) or (within_running_limit(book, group) if self._limits else None)
+        if broken:
+            return broken
+        self._passed.pop(group, None)
+        over = [head for head in book.heads() if head.group != group and not book.runs.get(head.group) and book.fits(head)] if passes and len(book.fifo) > 1 else []
+        book.started(lease, id, needs)
+        for head in over:
+            passed = self._passed.get(head.group)
+            if passed is None or passed.head != head.id:
+                passed = self._passed[head.group] = Passed(head.id, self._behind())
+            passed.by.append(lease)
+            self._tell(waits_bounded(book, head.group, passed, self._lightest[head.group], self._factor))
+        return None
+
+    def _behind(self) -> float:
+        """With one resource all groups compete for it, and are level when they meet; with several, what each has had elsewhere may count."""
+        book = self.book
+        if len(book.capacity) == 1:
+            return 0.0
+        had = dict(book.attained)
+        for lease, run in book.running.items():
+            had[run.task.group] = had.get(run.task.group, 0) + book.slot_time(lease)
+        return sum(attained / weight for group, attained in had.items() if (weight := self._lightest.get(group, 0)))
+
+    def _select(self, command: v.Select, saw: Saw) -> Broken | None:
+        word = saw[0][0]
+        if word != "selected":
+            self._close(word, 0, None)
+            return None
+        _, id, version = saw[0]
+        self._tell(verdict_true(self.book, id, None, self._limits))
+        self.book.selected(id, version)
+        return first_in_first_out(self.book, id)
+
+    def _commit(self, command: v.Commit, saw: Saw) -> Broken | None:
+        word = saw[0][0]
+        self._tell(selection_goes_stale(self.book, command, word))
+        if word == "started":
+            return self._start(saw[0], passes=False)
+        if word == "refused":
+            self._tell(verdict_true(self.book, command.task, saw[0][2], self._limits))
+            return first_in_first_out(self.book, command.task)
+        return None
+
+    def _release(self, command: v.Release, saw: Saw) -> Broken | None:
+        word = saw[0][0]
+        broken = frees_once(self.book, command, word)
+        if broken is None and word == "released":
+            self.book.ended(command.lease)
+        return broken
+
+    def _explain(self, command: v.Explain, saw: Saw) -> Broken | None:
+        book = self.book
+        for seen in saw:
+            self._tell(verdict_true(book, seen[1], seen[2] if len(seen) > 2 else None, self._limits))
+            broken = first_in_first_out(book, seen[1])
+            if broken:
+                return broken
+        return every_head_explained(book, [seen[1] for seen in saw])

@@ -4,8 +4,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from slotwise.spec import vocabulary as v
 from tests.golden.player import MANY, Player, Session, group, ids
+
+from slotwise.spec import vocabulary as v
 
 PUMP = v.Pump(at_most=MANY)
 
@@ -34,7 +35,7 @@ def units(count: int) -> dict[str, int]:
 
 
 #: So often must one be passed over before it is too long.
-ROUNDS = 24
+ROUNDS = 9
 A, B, G = group("a", 1, 1), group("b", 1, 1), group("g")
 
 HAZARDS = (
@@ -43,7 +44,7 @@ HAZARDS = (
     Hazard("H3-limit-of-none", "nothing runs, and two groups refuse each other for ever: both have a limit of none", "strict", ("LAW-12",),
            {"r": 1}, (come(("a0", group("a", 1, 0), units(1)), ("b0", group("b", 1, 0), units(1))), PUMP)),
     Hazard("H3-starvation", "a group with a limit of none is passed over for ever while others have work", "data-designer-0.9", ("LAW-14",),
-           {"r": 2}, (come(("a0", group("a", 1, 0), units(1)), *[(id, group("b"), units(1)) for id in ids("b", ROUNDS + 2)]), v.Pump(at_most=2),
+           {"r": 2}, (come(("a0", group("a", 1, 0), units(1)), *[(id, group("b"), units(2)) for id in ids("b", ROUNDS + 1)]), v.Pump(at_most=1),
                       *[command for i in range(1, ROUNDS + 1) for command in (v.Release(lease=i, at=10 * i), v.Pump(at_most=1, at=10 * i))])),
     Hazard("A5-idle-slot", "a slot is idle while two groups wait: one is at its share, the other owes what it borrowed", "data-designer-0.9", ("LAW-11",),
            {"r": 6}, (come(*[(id, group("a", 5, 6), units(1)) for id in ids("a", 7)]), PUMP, come(*[(id, group("b", 1, 6), units(1)) for id in ids("b", 2)]),
@@ -71,7 +72,7 @@ def play(session: Session) -> list[Player]:
     """Those of the installed version's profiles, on the package."""
     players = []
     for hazard in HAZARDS:
-        profile = {"strict": session.strict}.get(hazard.profile, lambda hazard=hazard: session.bounded(**dict(hazard.parameters)))()  # type: ignore[misc]
+        profile = session.strict() if hazard.profile == "strict" else session.bounded(**dict(hazard.parameters))
         if profile.name == hazard.profile and (profile.name != "strict" or profile == v.PROFILES["strict"]):
             player = Player(hazard.name, profile, hazard.capacity, note=hazard.note)
             for command in hazard.commands:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slotwise.impl import Admission
 from slotwise.spec.trace import SUFFIX, decode
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -15,8 +16,6 @@ named = pytest.mark.parametrize("path", TRACES, ids=lambda path: str(path.relati
 
 @named
 def test_replays(path: Path) -> None:
-    from slotwise.impl import Admission
-
     trace = decode(path.read_bytes(), path.name)
     engine = Admission(trace.header.profile, trace.header.setup.capacity)
     for number, step in enumerate(trace.steps, 2):
@@ -26,8 +25,6 @@ def test_replays(path: Path) -> None:
 
 @named
 def test_replays_in_one_call(path: Path) -> None:
-    from slotwise.impl import Admission
-
     data = path.read_bytes()
     saw = [json.loads(line) for line in Admission.run(data).splitlines()]
     assert saw == [json.loads(line)["saw"] for line in data.splitlines()[1:]]

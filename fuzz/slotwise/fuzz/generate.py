@@ -29,7 +29,7 @@ class Style:
 
     kinds: tuple[str, ...]
     quiet: bool = False              # all but the first group send little
-    backlog: int = 12                # of a group; beyond it, fewer tasks come
+    backlog: int = 5                 # of a group; beyond it, fewer tasks come
     then_pump: int = 2               # of 4: how often a release or an arrival is followed by a pump
     steady: bool = False             # time goes on with each release, and a group's backlog is topped up
     long: bool = False               # few groups, little capacity, services alike, and many of them
@@ -41,8 +41,8 @@ STYLES = {
     "mixed": Style(MIXED),
     "flood": Style(STEADY, quiet=True, then_pump=4, steady=True),
     "wide": Style(STEADY, then_pump=3, steady=True),
-    "loop": Style(STEADY, backlog=3, then_pump=4, steady=True),
-    "starve": Style(("release",) * 16 + ("enqueue", "enqueue", "pump", "explain"), quiet=True, then_pump=4, steady=True, long=True),
+    "loop": Style(STEADY, backlog=2, then_pump=4, steady=True),
+    "starve": Style(("release",) * 16 + ("enqueue", "enqueue", "pump", "explain"), backlog=9, quiet=True, then_pump=4, steady=True, long=True),
     "queue": Style(("enqueue",) * 5 + ("discard",) * 4 + ("discard_where", "select", "select", "pump", "release", "explain", "commit"), then_pump=0),
 }
 
@@ -204,7 +204,7 @@ def enqueue(model: Model, choose: Choose) -> Command:
             which = choose.integer(0, len(model.groups) - 1)
         group = model.groups[which]
         tasks.append(Task(id_of(model, group.name, choose), group.name, needs_of(model, group.name, choose)))
-        match choose.one_of(SPECS, "spec") if group.name in book.groups else "same":
+        match choose.one_of(SPECS[:7] if style.long else SPECS, "spec") if group.name in book.groups else "same":
             case "same":
                 sent.append(group)
             case "new":

@@ -97,11 +97,11 @@ class Comparison:
         }  # fmt: skip
 
 
-def compare(seeds: Iterable[int], one: str = "slotwise", other: str = "data-designer-0.9", simulate: Simulate = simulation.simulate) -> Comparison:
+def compare(seeds: Iterable[int], one: str = "slotwise", other: str = "data-designer-0.9", simulate: Simulate = simulation.simulate, length: float = 1.0) -> Comparison:
     """Run the workloads of these seeds under both profiles. `simulate` may be the reference's or the engine's."""
     found = Comparison()
     for seed in seeds:
-        scenario = workload(seed)
+        scenario = workload(seed, length)
         a, b = simulate(v.PROFILES[one], scenario), simulate(v.PROFILES[other], scenario)
         found.wall.append(a.wall / b.wall)
         if span := window(a, b):

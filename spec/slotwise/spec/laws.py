@@ -49,15 +49,14 @@ def law(id: str, *, source: str) -> Callable[[Callable[P, str | None]], Callable
     return register
 
 
-_TASK, _LEASE, _WHY, _WORD = (str,), (int,), (str, str), ()
-_START = (int, str, dict)
-#: The words that answer each command, beside `time_reversed`, and the types of what follows them.
+_TASK, _LEASE, _WHY, _WORD, _START = (str, str), (str, int), (str, str, str), (str,), (str, int, str, dict)
+#: The words that answer each command, beside `time_reversed`, and the types of what is seen: of the word, and of what follows it.
 ANSWERS: dict[type, dict[str, tuple[type, ...]]] = {
     v.Enqueue: {"accepted": _TASK, "duplicate": _TASK, "refused": _WHY},
     v.Discard: {"discarded": _TASK, "unknown_task": _TASK},
     v.DiscardWhere: {"discarded": _TASK},
     v.Pump: {"started": _START, "drained": _WORD, "full": _WORD, "blocked": _WORD},
-    v.Select: {"selected": (str, int), "drained": _WORD, "blocked": _WORD},
+    v.Select: {"selected": (str, str, int), "drained": _WORD, "blocked": _WORD},
     v.Commit: {"started": _START, "stale_selection": _TASK, "refused": _WHY},
     v.Release: dict.fromkeys(("released", "duplicate", "unknown_lease", "stale_lease", "wrong_controller_generation"), _LEASE),
     v.Explain: {"startable": _TASK, "refused": _WHY},
@@ -68,26 +67,24 @@ _REASONS = frozenset(get_args(v.Refusal))
 @law("LAW-1", source="design 4")
 def in_words(command: Command, saw: Saw) -> str | None:
     """Every command is answered, in the words of the vocabulary; a command that names a task or a lease is answered about that one."""
-    words = ANSWERS[type(command)]
+    kind = type(command)
+    words = ANSWERS[kind]
     for seen in saw:
-        shape = words.get(seen[0]) if seen else None
-        if shape is None or len(seen) != len(shape) + 1 or any(type(value) is not wanted for value, wanted in zip(seen[1:], shape, strict=True)):
+        types = tuple(map(type, seen))
+        if types[:1] != (str,) or words.get(seen[0]) != types:
             return f"{list(seen)} is no answer to {command_word(command)}"
-        if seen[0] == "refused" and seen[2] not in _REASONS:
+        if types == _WHY and seen[2] not in _REASONS:
             return f"{seen[2]} is no reason"
-    match command:
-        case v.Enqueue():
-            told = [seen[1] for seen in saw] == [task.id for task in command.tasks]
-        case v.Discard() | v.Commit():
-            told = len(saw) == 1 and command.task == saw[0][2 if saw[0][0] == "started" else 1]
-        case v.Release():
-            told = len(saw) == 1 and saw[0][1] == command.lease
-        case v.Pump():
-            told = bool(saw) and saw[-1][0] != "started" and all(seen[0] == "started" for seen in saw[:-1])
-        case v.Select():
-            told = len(saw) == 1
-        case _:
-            told = True
+    if isinstance(command, v.Pump):
+        told = bool(saw) and saw[-1][0] != "started" and (len(saw) == 1 or {seen[0] for seen in saw[:-1]} == {"started"})
+    elif isinstance(command, v.Enqueue):
+        told = [seen[1] for seen in saw] == [task.id for task in command.tasks]
+    elif isinstance(command, v.Release):
+        told = len(saw) == 1 and saw[0][1] == command.lease
+    elif isinstance(command, (v.Discard, v.Commit)):
+        told = len(saw) == 1 and command.task == saw[0][2 if saw[0][0] == "started" else 1]
+    else:
+        told = len(saw) == 1 or kind is not v.Select
     return None if told else f"{command_word(command)} was answered {[list(seen) for seen in saw]}"
 
 
@@ -378,7 +375,7 @@ class Judge:
         if broken:
             return broken
         self._passed.pop(group, None)
-        over = [head for head in book.heads() if head.group != group and not book.runs.get(head.group) and book.fits(head)] if passes and len(book.fifo) > 1 else []
+        over = [head for head in book.heads() if not book.runs.get(head.group) and head.group != group and book.fits(head)] if passes and len(book.fifo) > 1 else ()
         book.started(lease, id, needs)
         for head in over:
             passed = self._passed.get(head.group)

@@ -21,25 +21,39 @@ impl Line {
     }
 }
 
+/// The result of a subtree.
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    /// The winner's slot.
-    best: usize,
-    /// The result holds from here,
+struct Won {
+    slot: usize,
+    /// It holds from here,
     from: i128,
     /// up to here. Before `from`: the node is spoilt, and so is every node above it.
     to: i128,
 }
 
-const SPOILT: Node = Node { best: 0, from: 1, to: 0 };
-const ALWAYS: (i128, i128) = (i128::MIN, i128::MAX);
+const SPOILT: Won = Won { slot: 0, from: 1, to: 0 };
+
+/// A subtree: the leaves from `first`, so many.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    node: usize,
+    first: usize,
+    span: usize,
+}
+
+impl Part {
+    fn halves(self) -> [Part; 2] {
+        let span = self.span / 2;
+        [Part { node: 2 * self.node, first: self.first, span }, Part { node: 2 * self.node + 1, first: self.first + span, span }]
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct Tournament {
-    /// Leaves without gaps: the line in slot i is the leaf `width + i`.
+    /// The leaves, without gaps: the line in slot i is below node `(nodes + i) / 2`.
     lines: Vec<Line>,
-    /// Inner nodes from 1, the root; `width` of them, a power of two. Empty up to one line.
-    nodes: Vec<Node>,
+    /// Inner nodes from 1, the root; a power of two. None up to one line.
+    nodes: Vec<Won>,
 }
 
 impl Tournament {
@@ -103,58 +117,65 @@ impl Tournament {
             return None;
         }
         *examined += 1;
-        let (best, ..) = self.repair(1, instant, examined)?;
-        self.lines.get(best)
+        let Won { slot, .. } = self.repair(self.root(), instant, examined)?;
+        self.lines.get(slot)
     }
 
     /// The groups whose line is below the bound (level, turn) at an instant, in no order.
     pub fn below(&mut self, instant: i128, bound: (i128, u64), examined: &mut u64) -> Vec<u32> {
-        let mut found = Vec::new();
-        let mut look = vec![1];
-        self.repair(1, instant, examined);
-        while let Some(p) = look.pop() {
-            let Some((best, ..)) = self.result(p) else { continue };
-            *examined += 1;
-            let line = &self.lines[best];
-            if (line.at(instant), line.turn) >= bound {
+        let (mut found, mut look) = (Vec::new(), Vec::new());
+        let is_below = |line: &Line| (line.at(instant), line.turn) < bound;
+        if self.best(instant, examined).is_some_and(is_below) {
+            look.push(self.root());
+        }
+        while let Some(part) = look.pop() {
+            if part.span == 1 {
+                found.push(self.lines[part.first].group);
                 continue;
             }
-            if p < self.nodes.len() {
-                look.extend([2 * p, 2 * p + 1]);
-            } else {
-                found.push(line.group);
+            for half in part.halves() {
+                *examined += 1;
+                if self.winner(half).is_some_and(|won| is_below(&self.lines[won.slot])) {
+                    look.push(half);
+                }
             }
         }
         found
     }
 
-    /// The winner of a subtree, and when that holds; nothing if no line is there.
-    fn result(&self, p: usize) -> Option<(usize, i128, i128)> {
-        let width = self.nodes.len().max(1);
-        if p >= width {
-            return (p - width < self.lines.len()).then_some((p - width, ALWAYS.0, ALWAYS.1));
-        }
-        // The first leaf below: without it the subtree is empty.
-        let deep = width.ilog2() - p.ilog2();
-        ((p << deep) - width < self.lines.len()).then(|| (self.nodes[p].best, self.nodes[p].from, self.nodes[p].to))
+    fn root(&self) -> Part {
+        Part { node: 1, first: 0, span: self.nodes.len().max(1) }
     }
 
-    fn repair(&mut self, p: usize, instant: i128, examined: &mut u64) -> Option<(usize, i128, i128)> {
-        let known = self.result(p)?;
-        if p >= self.nodes.len() || (known.1 <= instant && instant <= known.2) {
+    /// The result of a subtree that is not spoilt; nothing if no line is there.
+    fn winner(&self, part: Part) -> Option<Won> {
+        if part.first >= self.lines.len() {
+            None
+        } else if part.span == 1 {
+            Some(Won { slot: part.first, from: i128::MIN, to: i128::MAX })
+        } else {
+            Some(self.nodes[part.node])
+        }
+    }
+
+    fn repair(&mut self, part: Part, instant: i128, examined: &mut u64) -> Option<Won> {
+        let known = self.winner(part)?;
+        if known.from <= instant && instant <= known.to {
             return Some(known);
         }
-        let (left, right) = (self.repair(2 * p, instant, examined)?, self.repair(2 * p + 1, instant, examined));
-        let (best, from, to) = match right {
+        let [left, right] = part.halves().map(|half| self.repair(half, instant, examined));
+        let left = left?;
+        let won = match right {
             None => left,
             Some(right) => {
                 *examined += 1;
-                let (won, from, to) = duel(&self.lines[left.0], &self.lines[right.0], instant);
-                (if won { left.0 } else { right.0 }, from.max(left.1).max(right.1), to.min(left.2).min(right.2))
+                let (first, from, to) = duel(&self.lines[left.slot], &self.lines[right.slot], instant);
+                let slot = if first { left.slot } else { right.slot };
+                Won { slot, from: from.max(left.from).max(right.from), to: to.min(left.to).min(right.to) }
             }
         };
-        self.nodes[p] = Node { best, from, to };
-        Some((best, from, to))
+        self.nodes[part.node] = won;
+        Some(won)
     }
 
     /// What is wrong with the structure, at any instant.
@@ -163,21 +184,22 @@ impl Tournament {
         if self.nodes.len() > 4 * self.lines.len() {
             wrong.push(format!("{name}: {} nodes for {} lines", self.nodes.len(), self.lines.len()));
         }
-        for p in 1..self.nodes.len() {
-            let Some((best, from, to)) = self.result(p) else { continue };
-            if from > to {
-                if p > 1 && self.nodes[p / 2].from <= self.nodes[p / 2].to {
-                    wrong.push(format!("{name}: node {p} is spoilt, and the one above it is not"));
+        let mut look = if self.nodes.is_empty() { Vec::new() } else { vec![self.root()] };
+        while let Some(part) = look.pop() {
+            let Some(won) = self.winner(part) else { continue };
+            for half in part.halves() {
+                let Some(least) = self.winner(half) else { continue };
+                if half.span > 1 {
+                    look.push(half);
                 }
-                continue;
-            }
-            for side in [2 * p, 2 * p + 1].into_iter().filter_map(|side| self.result(side)) {
-                let inside = side.1 <= from && to <= side.2;
-                let (a, b) = (&self.lines[best], &self.lines[side.0]);
+                if won.from > won.to {
+                    continue;
+                }
+                let (a, b) = (&self.lines[won.slot], &self.lines[least.slot]);
                 let beaten = |instant: i128| (b.at(instant), b.turn) < (a.at(instant), a.turn);
-                let ends = [from.max(0), to.min(1 << 67)];
-                if !inside || (ends[0] <= ends[1] && ends.into_iter().any(beaten)) {
-                    wrong.push(format!("{name}: node {p} holds a result that does not hold"));
+                let (from, to) = (won.from.max(0), won.to.min(1 << 67));
+                if won.from < least.from || least.to < won.to || (from <= to && (beaten(from) || beaten(to))) {
+                    wrong.push(format!("{name}: node {} holds a result that does not hold", part.node));
                 }
             }
         }
@@ -188,7 +210,7 @@ impl Tournament {
 /// Is the first line less at the instant, and between which instants does that answer hold?
 fn duel(a: &Line, b: &Line, instant: i128) -> (bool, i128, i128) {
     if a.slope == b.slope {
-        return ((a.base, a.turn) < (b.base, b.turn), ALWAYS.0, ALWAYS.1);
+        return ((a.base, a.turn) < (b.base, b.turn), i128::MIN, i128::MAX);
     }
     if a.slope < b.slope {
         let (won, from, to) = duel(b, a, instant);
@@ -196,5 +218,5 @@ fn duel(a: &Line, b: &Line, instant: i128) -> (bool, i128, i128) {
     }
     // The steeper is less up to the crossing, and on it if its turn is earlier.
     let last = (b.base - a.base - i128::from(a.turn > b.turn)).div_euclid(a.slope - b.slope);
-    if instant <= last { (true, ALWAYS.0, last) } else { (false, last + 1, ALWAYS.1) }
+    if instant <= last { (true, i128::MIN, last) } else { (false, last + 1, i128::MAX) }
 }

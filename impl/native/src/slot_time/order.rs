@@ -129,9 +129,8 @@ impl SlotTime {
         let taken = |r: ResourceId| ledger.needs(started).iter().find(|&&(known, _)| known == r).map_or(0, |&(_, units)| units);
         let free = free_in(ledger);
         let free_before = |r: ResourceId| free(r) + taken(r);
-        let pressed: Vec<ShapeId> =
-            self.shapes.iter().copied().filter(|&shape| short(ledger, shape, &free).any(|r| taken(r) > 0)).collect();
-        if pressed.is_empty() {
+        let pressed = |shape: ShapeId| short(ledger, shape, &free).any(|r| taken(r) > 0);
+        if !self.shapes.iter().any(|&shape| pressed(shape)) {
             return;
         }
         let group = &self.groups[g as usize];
@@ -141,11 +140,15 @@ impl SlotTime {
             Some(since) => Place::Patient(since, group.turn),
             None => Place::Index(group.base + group.slope * instant, group.turn),
         };
-        let claims = self.claims(ledger, &pressed, at, free_before);
+        let claims = self.claims(ledger, pressed, at, free_before);
         let mut overtaken: Vec<u32> = Vec::new();
-        for shape in pressed {
+        for i in 0..self.shapes.len() {
+            let shape = self.shapes[i];
+            if !pressed(shape) {
+                continue;
+            }
             let bound = short(ledger, shape, &free).filter_map(|r| claims.get(&r)).min().copied();
-            if short(ledger, shape, &free_before).next().is_some() {
+            if is_short(ledger, shape, free_before) {
                 let (first, fresh) = self.first_place(ledger, shape, at, free_before);
                 overtaken.extend(fresh.filter(|_| first < place && bound.is_none_or(|bound| first <= bound)));
             } else if let Place::Index(level, turn) = bound.map_or(place, |bound| bound.min(place)) {
@@ -158,12 +161,22 @@ impl SlotTime {
         }
     }
 
-    /// The places of the first heads that were short of what the pressed shapes are short of now, by resource.
-    fn claims(&mut self, ledger: &Ledger, pressed: &[ShapeId], at: i64, free_before: impl Free + Copy) -> BTreeMap<ResourceId, Place> {
-        let mut contested: Vec<ResourceId> = pressed.iter().flat_map(|&shape| short(ledger, shape, free_in(ledger))).collect();
+    /// The places of the first heads that were short, before the start, of what pressed shapes are short of now; by resource.
+    fn claims(
+        &mut self,
+        ledger: &Ledger,
+        pressed: impl Fn(ShapeId) -> bool,
+        at: i64,
+        free_before: impl Free + Copy,
+    ) -> BTreeMap<ResourceId, Place> {
+        let mut claims = BTreeMap::new();
+        if !self.shapes.iter().any(|&shape| is_short(ledger, shape, free_before)) {
+            return claims;
+        }
+        let pressed = self.shapes.iter().copied().filter(|&shape| pressed(shape));
+        let mut contested: Vec<ResourceId> = pressed.flat_map(|shape| short(ledger, shape, free_in(ledger))).collect();
         contested.sort_unstable();
         contested.dedup();
-        let mut claims = BTreeMap::new();
         for i in 0..self.shapes.len() {
             let shape = self.shapes[i];
             if short(ledger, shape, free_before).any(|r| contested.binary_search(&r).is_ok()) {
@@ -197,6 +210,10 @@ fn free_in(ledger: &Ledger) -> impl Free {
 /// The resources of which a head of that shape is short.
 fn short(ledger: &Ledger, shape: ShapeId, free: impl Free) -> impl Iterator<Item = ResourceId> {
     ledger.needs(shape).iter().filter(move |&&(r, units)| free(r) < units).map(|&(r, _)| r)
+}
+
+fn is_short(ledger: &Ledger, shape: ShapeId, free: impl Free) -> bool {
+    short(ledger, shape, free).next().is_some()
 }
 
 /// Does the shape fit what is free and not kept?

@@ -51,8 +51,10 @@ impl Running {
         for &(r, _) in needs.iter() {
             let Line { leases, running } = &mut self.lines[r as usize];
             *running -= 1;
-            while leases.front().is_some_and(|(first, _)| !self.runs.contains_key(first)) {
-                leases.pop_front();
+            if leases.front().is_some_and(|&(first, _)| first == lease) {
+                while leases.front().is_some_and(|(first, _)| !self.runs.contains_key(first)) {
+                    leases.pop_front();
+                }
             }
             if leases.len() > 2 * *running + 8 {
                 leases.retain(|(lease, _)| self.runs.contains_key(lease));

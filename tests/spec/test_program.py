@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from math import inf
 from random import Random
+from typing import cast
 
 import pytest
 import trio
@@ -209,8 +210,11 @@ def commands(seed: int) -> tuple[dict[str, int], list[v.Command]]:
 def test_a_trace_played_through_the_program_is_seen_as_by_the_rules(profile: str) -> None:
     for seed in range(25):
         capacity, trace = commands(seed)
-        reference = admission(v.PROFILES[profile], capacity)
-        assert player.play(v.PROFILES[profile], capacity, trace) == [step(reference, command) for command in trace]
+        reference, played = admission(v.PROFILES[profile], capacity), player.Player(v.PROFILES[profile], capacity)
+        assert played.play(trace) == [step(reference, command) for command in trace]
+        end = state(reference)
+        assert sorted(map(str, played.holders)) == sorted(cast(dict[str, object], end["leases"]))
+        assert len(played.desk.waiting) == sum(cast(dict[str, int], end["waiting"]).values())
 
 
 def test_the_program_can_be_stepped() -> None:

@@ -2,11 +2,16 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
 
 from slotwise.cli.output import Stop
+from slotwise.fuzz import seeded, targets
+from slotwise.fuzz.target import Target
+from slotwise.spec import trace
+from slotwise.spec.trace import Trace
 from slotwise.spec.vocabulary import PROFILES, Profile
 
 MECHANISMS = ("admission",)
@@ -18,6 +23,22 @@ def mechanisms(name: str | None) -> tuple[str, ...]:
     if name not in MECHANISMS:
         raise Stop(f"mechanism: found {name!r}, expected {' or '.join(MECHANISMS)}")
     return (name,)
+
+
+def target(name: str) -> Target:
+    """Raises TargetError."""
+    if name.startswith(targets.FAULTS):
+        known, fault = [one.name for one in seeded.catalogue()], name.removeprefix(targets.FAULTS)
+        if known and fault not in known:
+            raise Stop(f"target {name}: no such fault; there are {', '.join(get_close_matches(fault, known)) or ', '.join(known)}")
+    return targets.load(name)
+
+
+def read_trace(path: Path) -> Trace:
+    """Raises TraceError for what is no trace."""
+    if not path.is_file():
+        raise Stop(f"{path}: no such file")
+    return trace.read(path)
 
 
 def profile(name: str) -> Profile:

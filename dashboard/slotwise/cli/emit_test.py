@@ -1,15 +1,35 @@
-"""`slotwise emit-test`: a trace as a pytest file."""
+"""`slotwise emit-test`: a trace as a pytest file, red while its target fails, green once it does not."""
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from slotwise.fuzz import targets
+from slotwise.cli import choices
+from slotwise.cli.output import Stop, say
 from slotwise.fuzz.emit import emit_test
-from slotwise.spec import trace
+from slotwise.fuzz.judges import Finding
+from slotwise.fuzz.recording import recorded
+from slotwise.fuzz.replay import replay
+from slotwise.fuzz.report import Failure
+from slotwise.fuzz.target import Target
+from slotwise.spec.trace import Trace
 
 
 def run(file: Path, target: str) -> int:
-    targets.load(target)
-    sys.stdout.write(emit_test(trace.read(file), target))
+    loaded, read = choices.target(target), choices.read_trace(file)
+    if not read.steps:
+        raise Stop(f"{file}: line 2: expected a command, found the end of the file: there is nothing to test")
+    failure = replay(read, loaded, str(file)).failure
+    if failure is None:
+        say(f"{file}: nothing fails on {target}: the test says that it stays so")
+    sys.stdout.write(emit_test(failure or passing(loaded, read), target))
     return 0
+
+
+def passing(target: Target, read: Trace) -> Failure:
+    """A trace on which nothing fails, in the form of what a search finds; it is named after the last rule that decides."""
+    profile, capacity = read.header.profile, dict(read.header.setup.capacity)
+    played = recorded(target, profile, capacity, read.commands, seed=read.header.seed)
+    rules = [rule for step in played.steps for rule in step.rules or ()]
+    finding = Finding("divergence", rules[-1] if rules else "trace", len(read.steps) - 1, tuple(read.commands), None, None, read.header.note or "a recorded trace")
+    return Failure(finding, profile, capacity, target.name, read.header.seed, played, played)

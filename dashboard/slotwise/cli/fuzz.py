@@ -1,6 +1,7 @@
 """`slotwise fuzz`: search for a sequence of commands on which a target differs from the reference, or breaks a law."""
 from __future__ import annotations
 
+import re
 import secrets
 import shlex
 from collections import Counter
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slotwise.cli import choices, store
-from slotwise.cli.output import count, data, progress, runs_as_json, say, table, worst
+from slotwise.cli.output import count, data, plural, progress, runs_as_json, say, table, worst
 from slotwise.cli.rules import CAMPAIGN
 from slotwise.fuzz import floors, seeded, targets
 from slotwise.fuzz.explain import explain
@@ -42,7 +43,7 @@ class Job:
 
 
 def run(mechanism: str | None, target: str, profile: str | None, seconds: float | None, steps: int | None, seed: int | None, workers: int, json: bool) -> int:
-    loaded = targets.load(target)
+    loaded = choices.target(target)
     chosen = profiles(loaded, mechanism, profile)
     if seconds is None and steps is None:
         seconds = ALONE if len(chosen) == 1 else EACH
@@ -137,9 +138,12 @@ def show(reports: list[Report], seed: int) -> None:
     for report in reports:
         for failure in report.failures:
             show_failure(failure)
-    head = ("mechanism", "profile", "target", "steps", "steps/s", "rules", "floors", "result")
-    rows = [(r.mechanism, r.profile, r.target, count(r.steps), count(r.steps_per_s), reached(r), floors_kept(r), result(r)) for r in reports]
+    head = ["mechanism", "profile", "target", "steps", "steps/s", "rules", "floors", "result"]
+    rows = [[r.mechanism, r.profile, r.target, count(r.steps), count(r.steps_per_s), reached(r), floors_kept(r), result(r)] for r in reports]
     data(table(head, rows, "steps,steps/s,rules"))
+    for report in reports:
+        if report.hazards:
+            say(f"{report.profile} is known to break {', '.join(sorted(report.hazards, key=number))}, and did")
     for report in reports:
         for missed in report.floors_missed:
             say(f"{report.profile}: {missed.rule} decided {count(missed.hits)} times in {count(report.steps)} steps; its floor is {missed.floor:,.1f}")
@@ -160,22 +164,25 @@ def result(report: Report) -> str:
     if report.failures:
         failure = report.failures[0]
         return f"{failure.kind.upper()} at {failure.rule}"
-    clean = "no divergence" if report.equality else "no law broken"
-    return f"{clean} (known hazards: {', '.join(sorted(report.hazards))})" if report.hazards else clean
+    return "no divergence" if report.equality else "no law broken"
+
+
+def number(law: str) -> int:
+    return int(law.rpartition("-")[2])
 
 
 def show_failure(failure: Failure) -> None:
     path = keep_failure(failure)
     data(explain(failure))
     target = "" if failure.target == "native" else f" --target {shlex.quote(failure.target)}"
-    data(f"  found in the episode of seed {failure.seed}, shrunk to {len(failure.trace.steps)} commands: {path}")
+    data(f"  The episode of seed {failure.seed}, {plural(len(failure.full.steps), 'command')} long, shrunk to {len(failure.trace.steps)}: {path}")
     data(f"  again    slotwise replay {path}{target}")
     data(f"  as test  slotwise emit-test {path}{target}\n")
 
 
 def keep_failure(failure: Failure) -> Path:
-    """Write the shrunk trace, under a name that says what it shows."""
-    name = "-".join([failure.trace.header.mechanism, failure.profile.name, failure.target, failure.rule, str(failure.seed)])
-    path = store.folder() / ("".join(letter if letter.isalnum() or letter in "-._" else "_" for letter in name) + trace.SUFFIX)
+    """Write the shrunk trace, under a name that says what it shows; the next one that shows the same takes its place."""
+    target = re.split(r"[/: ]", failure.target)[-1]
+    path = store.folder() / (re.sub(r"[^\w.-]", "_", f"{failure.rule}-{target}-{failure.profile.name}") + trace.SUFFIX)
     trace.write(path, failure.trace)
     return path

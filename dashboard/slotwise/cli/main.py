@@ -19,9 +19,9 @@ HELP = """An executable specification of a work scheduler, a native engine that 
 `slotwise fuzz` without arguments runs everything for a short while."""
 ENDS = """Ends with 0 clean, 1 divergence, 2 broken law, 3 nondeterminism, 4 floor missed, 5 mutation floor, 6 trace rejected, 64 wrong use, 70 internal error."""
 
-app = typer.Typer(help=HELP, epilog=ENDS, add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(help=HELP, epilog=ENDS, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
-MechanismArgument = Annotated[str | None, typer.Argument(metavar="[MECHANISM]", help="admission (the only one so far); all, if left out.", show_default=False)]
+MechanismArgument = Annotated[str | None, typer.Argument(metavar="MECHANISM", help="admission (the only one so far); all, if left out.", show_default=False)]
 TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, *.slotwise.jsonl.", show_default=False)]
 TargetOption = Annotated[str, typer.Option("--target", metavar="T", help="native, native:faults/NAME, reference, trio, data-designer, package.module:factory, or pipe:COMMAND.")]
 ProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
@@ -47,24 +47,24 @@ def fuzz(
     mechanism: MechanismArgument = None,
     target: TargetOption = "native",
     profile: ProfileOption = None,
-    seconds: Annotated[float | None, typer.Option(min=0.1, help="For so long: 30, or 6 for each of several profiles.", show_default=False)] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="For so many steps instead.", show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Where the search begins: 0 with --steps, else a fresh one.", show_default=False)] = None,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that search side by side, each from a seed of its own.")] = 1,
+    seconds: Annotated[float | None, typer.Option(min=0.1, metavar="S", help="For so long: 30, or 6 for each of several profiles.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(min=1, metavar="N", help="For so many steps instead.", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Where the search begins: 0 with --steps, else a fresh one.", show_default=False)] = None,
+    workers: Annotated[int, typer.Option(min=1, max=256, metavar="W", help="Processes that search side by side, each from a seed of its own.")] = 1,
     json: JsonOption = False,
 ) -> int:
     """Does a target behave as the reference does, and keep the laws? Search for a sequence of commands that says no."""
-    from slotwise.cli import fuzz
+    from slotwise.cli.fuzz import run
 
-    return fuzz.run(mechanism, target, profile, seconds, steps, seed, workers, json)
+    return run(mechanism, target, profile, seconds, steps, seed, workers, json)
 
 
 @app.command()
 def replay(file: TraceArgument, target: TargetOption = "native", json: JsonOption = False) -> int:
     """Run a trace on a target, and compare with the reference, the laws and what the trace recorded."""
-    from slotwise.cli import replay
+    from slotwise.cli.replay import run
 
-    return replay.run(file, target, json)
+    return run(file, target, json)
 
 
 @app.command()
@@ -74,17 +74,17 @@ def shrink(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="OUT", help="Write the shorter trace here; stdout, if left out.", show_default=False)] = None,
 ) -> int:
     """Make a failing trace as short as it goes, while the same rule or law fails."""
-    from slotwise.cli import shrink
+    from slotwise.cli.shrink import run
 
-    return shrink.run(file, target, output)
+    return run(file, target, output)
 
 
 @app.command("emit-test")
 def emit_test(file: TraceArgument, target: TargetOption = "native") -> int:
     """Print a pytest file that plays the trace and expects what the reference says."""
-    from slotwise.cli import emit_test
+    from slotwise.cli.emit_test import run
 
-    return emit_test.run(file, target)
+    return run(file, target)
 
 
 @app.command()
@@ -94,22 +94,22 @@ def rules(
     html: Annotated[Path | None, typer.Option("--html", metavar="DIR", help="Write the rule book, one HTML file, into this folder.", show_default=False)] = None,
 ) -> int:
     """Every rule: its id, its sentence, its function, how often it decided in the last campaign here, and how many of its faults were found."""
-    from slotwise.cli import rules
+    from slotwise.cli.rules import run
 
-    return rules.run(mechanism, json, html)
+    return run(mechanism, json, html)
 
 
 @app.command()
 def mutate(
     mechanism: MechanismArgument = None,
     side: Annotated[str, typer.Option("--side", metavar="native|spec", help="native: seeded faults of the engine; spec: small mistakes in the rules.")] = "native",
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes side by side.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=256, metavar="W", help="Processes side by side.")] = 2,
     json: JsonOption = False,
 ) -> int:
     """Would the search notice a mistake? Make many, one at a time, and count those it finds."""
-    from slotwise.cli import mutate
+    from slotwise.cli.mutate import run
 
-    return mutate.run(mechanism, side, workers, json)
+    return run(mechanism, side, workers, json)
 
 
 @app.command()
@@ -120,42 +120,49 @@ def simulate(
     json: JsonOption = False,
 ) -> int:
     """Play a scenario in virtual time; without --profile, all profiles side by side."""
-    from slotwise.cli import simulate
+    from slotwise.cli.simulate import run
 
-    return simulate.run(scenario, profile, engine, json)
+    return run(scenario, profile, engine, json)
 
 
 @app.command()
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Only these.", show_default=False)] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these.", show_default=False)] = None,
     json: JsonOption = False,
 ) -> int:
     """Measure what the project promises, as ratios within one run."""
-    from slotwise.cli import bench
+    from slotwise.cli.bench import run
 
-    return bench.run(names or [], json)
+    return run(names or [], json)
 
 
 @app.command()
 def ci(
     junit: Annotated[Path | None, typer.Option("--junit", metavar="F", help="Write JUnit XML here.", show_default=False)] = None,
-    steps: Annotated[int, typer.Option(min=1000, help="For each mechanism and profile.")] = 100_000,
+    steps: Annotated[int, typer.Option(min=1000, metavar="N", help="For each mechanism and profile.")] = 100_000,
     golden: Annotated[Path, typer.Option("--golden", metavar="DIR", help="Traces to replay; skipped if there is no such folder.")] = Path("tests/golden"),
     target: TargetOption = "native",
 ) -> int:
     """Everything that a commit must not break, at fixed seeds and steps: lockstep, laws, floors, golden traces, canaries."""
-    from slotwise.cli import ci
+    from slotwise.cli.ci import run
 
-    return ci.run(junit, steps, golden, target)
+    return run(junit, steps, golden, target)
+
+
+COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None]
 
 
 def run(arguments: list[str]) -> int:
     """Do one command and say how it ended. Nothing is raised, but with --traceback."""
+    traceback, arguments = "--traceback" in arguments, [argument for argument in arguments if argument != "--traceback"]
     try:
-        return int(app(args=arguments, standalone_mode=False, prog_name="slotwise") or exits.CLEAN)
+        return int(app(args=arguments or ["--help"], standalone_mode=False, prog_name="slotwise") or exits.CLEAN)
     except WRONG_USE as error:
         context = getattr(error, "ctx", None)
-        say(f"{context.command_path if context else 'slotwise'}: {' '.join(error.format_message().split())}")
+        message = " ".join(error.format_message().split())
+        if message.startswith("No such command"):
+            message += f" There are {', '.join(COMMANDS)}."
+        say(f"{context.command_path if context else 'slotwise'}: {message}")
         return exits.USAGE
     except Stop as stop:
         say(f"slotwise: {stop}")
@@ -173,7 +180,7 @@ def run(arguments: list[str]) -> int:
         if known is not None:
             say(f"slotwise: {known}")
             return known.code
-        if "--traceback" in arguments:
+        if traceback:
             raise
         say(f"slotwise: internal error: {type(error).__name__}: {' '.join(str(error).split())} (slotwise --traceback {' '.join(arguments)} shows where)")
         return exits.INTERNAL

@@ -3,36 +3,36 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from slotwise.cli import choices
 from slotwise.cli.output import as_json, data, plural
-from slotwise.fuzz import targets
 from slotwise.fuzz.explain import explain
-from slotwise.fuzz.judges import Finding
-from slotwise.fuzz.recording import recorded
-from slotwise.fuzz.replay import replay
-from slotwise.fuzz.report import Failure
-from slotwise.fuzz.target import Target
-from slotwise.spec import trace
-from slotwise.spec.trace import Trace
+from slotwise.fuzz.replay import Outcome, replay
 
 
 def run(file: Path, target: str, json: bool) -> int:
-    loaded, read = targets.load(target), trace.read(file)
-    outcome = replay(read, loaded)
-    wrong = outcome.finding or outcome.recording
+    loaded, read = choices.target(target), choices.read_trace(file)
+    outcome = replay(read, loaded, str(file))
     if json:
-        found = None if wrong is None else {"kind": wrong.kind, "rule": wrong.rule, "line": wrong.at + 2, "message": wrong.message}
         as_json({"trace": str(file), "mechanism": read.header.mechanism, "profile": read.header.profile.name, "target": target, "steps": outcome.steps,
-                 "divergences": [found] if found else [], "hazards": sorted(outcome.hazards), "exit": outcome.exit})  # fmt: skip
-    elif wrong is not None:
-        data(f"{file}: line {wrong.at + 2}: {wrong.message}")
-        data(explain(failure(loaded, read, wrong)))
-    else:
-        known = f", but for the known hazards {', '.join(sorted(outcome.hazards))}" if outcome.hazards else ""
-        data(f"{file}: {plural(outcome.steps, 'command')} on {target} under {read.header.profile.name}: as recorded, as the reference, no law broken{known}")
+                 "divergences": differences(outcome), "hazards": sorted(outcome.hazards), "exit": outcome.exit})  # fmt: skip
+        return outcome.exit
+    for found in differences(outcome):
+        data(f"{file}: line {found['line']}: {found['message']}")
+    if outcome.failure is not None:
+        data("\n" + explain(outcome.failure).rstrip())
+    elif outcome.change is None:
+        known = f" (known hazards: {', '.join(sorted(outcome.hazards))})" if outcome.hazards else ""
+        recorded = "as recorded, " if any(step.saw is not None for step in read.steps) else ""
+        judged = "as the reference, " if target != "reference" and loaded.claims(read.header.profile) else ""
+        data(f"{file}: {plural(outcome.steps, 'command')} on {target} under {read.header.profile.name}: {recorded}{judged}no law broken{known}")
     return outcome.exit
 
 
-def failure(target: Target, read: Trace, finding: Finding) -> Failure:
-    profile, capacity = read.header.profile, dict(read.header.setup.capacity)
-    played = recorded(target, profile, capacity, finding.commands, seed=read.header.seed)
-    return Failure(finding, profile, capacity, target.name, read.header.seed, played, played)
+def differences(outcome: Outcome) -> list[dict[str, object]]:
+    """What is wrong, each with its line of the file."""
+    found: list[dict[str, object]] = []
+    if outcome.failure is not None:
+        found.append({"kind": outcome.failure.kind, "rule": outcome.failure.rule, "line": outcome.failure.at + 2, "message": outcome.failure.message})
+    if outcome.change is not None:
+        found.append({"kind": "recording", "rule": None, "line": outcome.change.at + 2, "message": outcome.change.message.partition(": ")[2]})
+    return found

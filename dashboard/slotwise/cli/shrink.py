@@ -4,22 +4,25 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from slotwise.cli.output import Stop, plural, say
-from slotwise.fuzz import exits, targets
+from slotwise.cli import choices
+from slotwise.cli.output import plural, say
 from slotwise.fuzz.explain import explain
+from slotwise.fuzz.replay import check
 from slotwise.fuzz.shrink import shrink_trace
 from slotwise.spec import trace
 
 
 def run(file: Path, target: str, output: Path | None) -> int:
-    read = trace.read(file)
-    failure = shrink_trace(targets.load(target), read)
+    loaded, read = choices.target(target), choices.read_trace(file)
+    check(read, loaded, str(file))
+    failure = shrink_trace(loaded, read)
     if failure is None:
-        raise Stop(f"{file}: nothing fails on {target}: there is nothing to shrink", exits.CLEAN)
+        say(f"{file}: nothing fails on {target}, so there is nothing to shrink")
+        return 0
     if output is None:
         sys.stdout.write(trace.encode(failure.trace).decode())
     else:
         trace.write(output, failure.trace)
-    say(explain(failure))
+    say(explain(failure).rstrip(), "")
     say(f"shrunk from {plural(len(read.steps), 'command')} to {len(failure.trace.steps)}" + (f": {output}" if output else ""))
     return failure.exit

@@ -42,13 +42,13 @@ def play(scenario: Scenario, profile: Profile, engine: str) -> Run:
 
 def show(scenario: Scenario, runs: Sequence[Run]) -> None:
     groups = list(runs[0].waits())
-    numbers = ["wall s", "utilization", "idle slot-s", *(f"{group} p95 s" for group in groups), *(f"{group} idle s" for group in groups)]
+    numbers = ["wall s", "utilization", "idle slot-s", *(f"{group} p95 s" for group in groups), "column idle s"]
     rows = [[one.profile, f"{one.wall / SECOND:.2f}", f"{one.utilization:.2%}", f"{one.idle_slot_s:.2f}",
-             *(f"{simulation.percentile(waits, 95) / SECOND:.2f}" for waits in one.waits().values()), *(f"{idle:.2f}" for idle in one.group_idle_s().values())] for one in runs]  # fmt: skip
+             *(f"{simulation.percentile(waits, 95) / SECOND:.2f}" for waits in one.waits().values()), f"{sum(one.group_idle_s().values()):.2f}"] for one in runs]  # fmt: skip
     capacity = ", ".join(f"{resource} {units}" for resource, units in scenario.capacity.items())
     say(f"{scenario.name}: {count(len(scenario.arrivals))} tasks in {len(groups)} groups; {capacity}; played by {runs[0].engine}")
     data(table(["profile", *numbers], rows, ",".join(numbers)))
     for one in runs:
         if one.unserved:
             say(f"{one.profile}: {count(len(one.unserved))} tasks did not run, the first {next(iter(one.unserved))}: {next(iter(one.unserved.values())) or 'it still waits'}")
-    say("p95: from arrival to start. idle: how long no task of the group was running.")
+    say("p95: from arrival to start. column idle: how long no task of a group was running, over all groups.")

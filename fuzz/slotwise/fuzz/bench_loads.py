@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 from collections import deque
+from hashlib import sha256
 from random import Random
 from typing import Any
 
 import msgspec
 
-from slotwise.fuzz import targets, walker
+from slotwise.fuzz import walker
 from slotwise.fuzz.target import Target
 from slotwise.spec import trace
 from slotwise.spec import vocabulary as v
@@ -56,37 +57,61 @@ def full_house(groups: int, waiting: int, turns: int) -> Episode:
     return {"submission": 32, "llm": 32}, commands
 
 
-def least(capacity: dict[str, int], commands: list[v.Command]) -> int:
-    """The same commands, first in, first out: the least that a Python scheduler could do, and the measure of the machine."""
-    free, queue, waiting, leases, granted, seen = dict(capacity), deque[v.Task](), set[str](), dict[int, v.Task](), 0, 0
-    for command in commands:
-        saw: list[v.Observation] = []
+class Least:
+    """First in, first out, whatever the group: the least that a Python scheduler could do with these commands, and the measure of the machine."""
+
+    def __init__(self, capacity: dict[str, int]) -> None:
+        self.free, self.queue, self.leases = dict(capacity), dict[str, v.Task](), dict[int, v.Task]()
+        self.granted = self.now = 0
+
+    def step(self, command: v.Command) -> list[v.Observation]:
+        if command.at < self.now:
+            return [("time_reversed", self.now)]
+        self.now = command.at
         match command:
             case v.Enqueue(tasks=tasks):
-                for task in tasks:
-                    queue.append(task)
-                    waiting.add(task.id)
-                    saw.append(("accepted", task.id))
+                return [self.accept(task) for task in tasks]
             case v.Discard(task=id):
-                saw.append(("discarded" if id in waiting else "unknown_task", id))
-                waiting.discard(id)
-            case v.Pump():
-                while queue and all(free[resource] >= units for resource, units in queue[0].needs.items()):
-                    task = queue.popleft()
-                    granted += 1
-                    leases[granted] = task
-                    waiting.discard(task.id)
-                    for resource, units in task.needs.items():
-                        free[resource] -= units
-                    saw.append(("started", granted, task.id, task.needs))
-                saw.append(("blocked",) if queue else ("drained",))
+                return [("discarded" if self.queue.pop(id, None) else "unknown_task", id)]
+            case v.Pump(at_most=most):
+                return self.pump(most)
             case v.Release(lease=number):
-                if done := leases.pop(number, None):
-                    for resource, units in done.needs.items():
-                        free[resource] += units
-                saw.append(("released" if done else "unknown_lease", number))
-        seen += len(saw)
-    return seen
+                return [(self.release(number), number)]
+        raise ValueError(command)
+
+    def accept(self, task: v.Task) -> v.Observation:
+        if task.id in self.queue:
+            return ("duplicate", task.id)
+        self.queue[task.id] = task
+        return ("accepted", task.id)
+
+    def pump(self, most: int) -> list[v.Observation]:
+        saw: list[v.Observation] = []
+        while len(saw) < most and self.queue:
+            task = next(iter(self.queue.values()))
+            if any(self.free[resource] < units for resource, units in task.needs.items()):
+                break
+            self.granted += 1
+            self.leases[self.granted] = self.queue.pop(task.id)
+            for resource, units in task.needs.items():
+                self.free[resource] -= units
+            saw.append(("started", self.granted, task.id, dict(task.needs)))
+        return [*saw, ("full" if len(saw) == most else "blocked" if self.queue else "drained",)]
+
+    def release(self, number: int) -> str:
+        task = self.leases.pop(number, None)
+        if task is None:
+            return "duplicate" if 0 < number <= self.granted else "unknown_lease"
+        for resource, units in task.needs.items():
+            self.free[resource] += units
+        return "released"
+
+
+def least(episodes: list[Episode]) -> None:
+    for capacity, commands in episodes:
+        scheduler = Least(capacity)
+        for command in commands:
+            scheduler.step(command)
 
 
 def reference(profile: v.Profile, episodes: list[Episode]) -> None:
@@ -126,8 +151,6 @@ def upstream_dispatches(system: Any, upstream: Any, groups: int, tasks: int) -> 
 
 def digest(target: Target, seeds: range) -> str:
     """Of everything seen in an episode of each seed, the profiles in turn."""
-    from hashlib import sha256
-
     found, profiles = sha256(), list(v.PROFILES.values())
     for seed in seeds:
         profile = profiles[seed % len(profiles)]
@@ -137,9 +160,6 @@ def digest(target: Target, seeds: range) -> str:
 
 def digest_elsewhere(target: str, seeds: int, hash_seed: int) -> subprocess.Popen[str]:
     """The same in another process, in which sets and dictionaries of strings are laid out differently."""
-    code = f"from slotwise.fuzz import bench_loads as b; print(b.digest(b.targets.load({target!r}), range({seeds})))"
+    code = f"from slotwise.fuzz import bench_loads, targets; print(bench_loads.digest(targets.load({target!r}), range({seeds})))"
     env = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     return subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True)
-
-
-__all__ = ["digest", "digest_elsewhere", "episode", "full_house", "least", "lines", "reference", "reference_lines", "targets", "upstream_dispatches"]

@@ -3,7 +3,8 @@
 For a start (or an offer) that differs, the reference is asked what holds back the task that the target started: the refusing rule is
 to blame. If none refuses, the target is asked (if it can `explain`) what holds back the task that the reference started: the rule that
 gives such a reason is to blame; else the order is, or the rule of the round if the target started nothing. For every other answer it is
-the rule that gave it. For a difference in state only, it is the last rule that decided, of those that write that part of the state.
+the rule that gave it. For a difference in state only, it is the last rule that decided, of those that write that part of the state. (If none did: the
+rule that should write what the discipline keeps; of anything else, the last rule of all, which should have changed nothing.)
 """
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def blamed_for_state(keys: Sequence[str], decided: Sequence[str]) -> str:
         wrote = [rule for rule in decided if rule in WRITES.get(key, ())]
         if wrote:
             return wrote[-1]
-    known = [rule for key in FIRST if key in keys for rule in WRITES[key]]
-    return known[0] if known else decided[-1] if decided else ROUND
+    own = [WRITES[key][0] for key in FIRST[:7] if key in keys]
+    return own[0] if own else decided[-1] if decided else ROUND
 
 
 def blamed(target: Target, profile: Profile, capacity: dict[str, int], commands: Sequence[Command], expected: Sequence[Observation], found: Sequence[Observation]) -> str:
@@ -50,6 +51,8 @@ def blamed(target: Target, profile: Profile, capacity: dict[str, int], commands:
     number = next((i for i, (one, other) in enumerate(zip(expected, found, strict=False)) if one != other), min(len(expected), len(found)))
     wanted = expected[number] if number < len(expected) else ()
     got = found[number] if number < len(found) else ()
+    if "time_reversed" in (*wanted[:1], *got[:1]):
+        return "ADM-10"
     match command:
         case v.Pump() | v.Select():
             less = [*before, v.Pump(at_most=number, at=command.at)] if isinstance(command, v.Pump) and number else before
@@ -60,14 +63,12 @@ def blamed(target: Target, profile: Profile, capacity: dict[str, int], commands:
             return _of_verdict(reference, command, wanted, got)
         case v.Commit() if wanted[:1] != ("stale_selection",) != got[:1] and (refusing := _explained(reference, command.at)[1].get(command.task)):
             return refusing
-    if "time_reversed" in (*wanted[:1], *got[:1]):
-        return "ADM-10"
     reference.step(command)
     decided = list(reference.decided)
     if isinstance(command, v.Enqueue):
         arrivals = [rule for rule in decided if rule in _ARRIVAL]
         return arrivals[min(number, len(arrivals) - 1)] if arrivals else decided[-1]
-    for known in ("ADM-10", "QUE-6", "QUE-12", "QUE-5", "QUE-11", "ADM-4", "ADM-2", "ADM-5", "ADM-6", "ADM-7", "ADM-8"):
+    for known in ("QUE-6", "QUE-12", "QUE-5", "QUE-11", "ADM-4", "ADM-2", "ADM-5", "ADM-6", "ADM-7", "ADM-8"):
         if known in decided:
             return known
     return decided[-1] if decided else ROUND
@@ -75,7 +76,7 @@ def blamed(target: Target, profile: Profile, capacity: dict[str, int], commands:
 
 def _of_start(reference: Reference, target: Target, before: Sequence[Command], at: int, wanted: Observation, got: Observation) -> str:
     started, offered = wanted[:1] in (("started",), ("selected",)), got[:1] in (("started",), ("selected",))
-    if not started and not offered:
+    if not started and (not offered or wanted[:1] == ("full",)):
         return CLOSING
     id, other = _task_of(wanted) if started else None, _task_of(got) if offered else None
     if id is not None and id == other:
@@ -114,8 +115,6 @@ def _target_says(target: Target, profile: Profile, capacity: dict[str, int], com
 
 def _of_verdict(reference: Reference, command: v.Explain, wanted: Observation, got: Observation) -> str:
     _, rules = _explained(reference, command.at)
-    if "time_reversed" in wanted[:1] + got[:1]:
-        return "ADM-10"
     if not wanted or not got or wanted[1] != got[1]:
         return ORDER
     return rules.get(str(wanted[1])) or _rule_of(str(got[2]), reference.model.queue.profile)

@@ -47,7 +47,7 @@ STYLES = {
 }
 
 UNITS = (1, 1, 2, 2, 3, 4, 5, 8, 9, 16)
-FEW = (1, 1, 2)
+FEW = (1, 2, 2, 3)
 RESOURCES = (("r",), ("submission", "llm"), ("r",), ("submission", "llm", "api"), ("r", "s"))
 NUMBERS = (2, 2, 3, 3, 4, 1, 5)
 WEIGHTS = (1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25, 0.0, 1.5, 1024.0, 1 / 1024)
@@ -97,7 +97,7 @@ def begin(profile: Profile, commands: Collection[str], choose: Choose, *, vary: 
     resources = choose.one_of(RESOURCES[:2] if style.long else RESOURCES, "resources")
     capacity = {resource: choose.one_of(FEW if style.long else UNITS, "units") for resource in resources}
     names = ("a", "b", "c", "d", "e")[: choose.one_of(NUMBERS[:3] if style.long else NUMBERS, "groups")]
-    groups = [Group(name, 1.0, choose.one_of(LIMITS, "share limit")) if style.long else group_of(name, choose, plain) for name in names]
+    groups = [Group(name, 1.0, choose.one_of((None, None, 0, 2), "share limit")) if style.long else group_of(name, choose, plain) for name in names]
     shapes = {name: choose.one_of(("unit", "unit", "unit", "wide", "narrow", "other"), "") if style.steady else "" for name in names}
     return Model(profile, capacity, style, kinds, known, groups, shapes, choose.one_of((1, 4, 10, 10, 1000, 1_000_000_007), "span"), Book(capacity), plain=plain)
 

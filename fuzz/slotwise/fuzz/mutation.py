@@ -11,23 +11,24 @@ import json
 import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from slotwise.fuzz import exits, mutants, targets, walker
+from slotwise.fuzz import exits, generate, mutants, targets
 from slotwise.fuzz.mutants import Copy, Endless, Mutant
-from slotwise.fuzz.swarm import HALF, seed_of
+from slotwise.fuzz.swarm import HALF, Swarm, seed_of
 from slotwise.fuzz.target import Target, TargetError
-from slotwise.spec.laws import KNOWN_HAZARDS
-from slotwise.spec.vocabulary import PROFILES, BoundedBorrow, Command, Observation, Profile, SlotTime, State, Strict
+from slotwise.spec.vocabulary import COMMANDS, PROFILES, BoundedBorrow, Command, Observation, Profile, SlotTime, State, Strict
 
 EQUIVALENTS = Path(__file__).with_name("equivalents.json")
 FLOOR = 0.90
 MOST_EQUIVALENT = 0.10
 #: For each profile.
 EPISODES = 500
+STEPS = 60
 STATE_EVERY = 8
 
 EVERY = (Strict, BoundedBorrow, SlotTime)
@@ -53,20 +54,28 @@ class Outcome:
 
 
 def corpus(target: Target, episodes: int = EPISODES, seed: int = 1) -> list[Episode]:
-    """What the target answers: so many episodes for each profile, turn by turn. Raises TargetError if it differs from the unchanged rules."""
+    """What the target answers: so many episodes for each profile, turn by turn. Raises TargetError if the rules as they are answer otherwise."""
     random = Random(seed)
-    return [record(target, profile, seed_of(random.randrange(HALF), number), vary=number % 2 == 1) for number in range(episodes) for profile in PROFILES.values()]
+    found = [record(target, profile, seed_of(random.randrange(HALF), number), vary=number % 2 == 1) for number in range(episodes) for profile in PROFILES.values()]
+    unchanged = mutants.load()
+    for episode in found:
+        if difference := lockstep(unchanged, episode):
+            raise TargetError(f"{target.name} and the rules as they are differ under {episode.profile.name}, in the {difference[1]}: nothing can be said of mutants")
+    return found
 
 
 def record(target: Target, profile: Profile, seed: int, *, vary: bool) -> Episode:
-    played = walker.play(target, profile, seed, vary=vary, hazards=KNOWN_HAZARDS.get(profile.name, frozenset()))
-    if played.suspect:
-        raise TargetError(f"{target.name} differs from the rules as they are, under {profile.name} in the episode of seed {seed}: nothing can be said of mutants")
-    episode = Episode(played.profile, played.capacity, played.commands, played.seen)
+    choose = Swarm(seed)
+    model = generate.begin(profile, COMMANDS, choose, vary=vary)
+    episode = Episode(model.profile, model.capacity)
     scheduler: Any = target.make(episode.profile, episode.capacity)
-    for number, command in enumerate(episode.commands):
-        scheduler.step(command)
-        if number % STATE_EVERY == 0 or number == len(episode.commands) - 1:
+    for number in range(STEPS):
+        command = generate.draw(model, choose)
+        saw = scheduler.step(command)
+        model.book.update(command, saw)
+        episode.commands.append(command)
+        episode.saw.append(saw)
+        if number % STATE_EVERY == 0 or number == STEPS - 1:
             episode.states[number] = scheduler.state()
     return episode
 
@@ -130,9 +139,9 @@ def _judge(mutant: Mutant) -> Outcome:
 
 
 def outcomes(chosen: Sequence[Mutant], target: str = "native", *, workers: int = 2, episodes: int = EPISODES) -> Iterator[Outcome]:
-    """Every mutant's, as they come; what comes does not depend on the number of workers."""
-    with multiprocessing.get_context("spawn").Pool(workers, _begin, (target, episodes)) as pool:
-        yield from pool.imap_unordered(_judge, chosen, chunksize=4)
+    """Every mutant's, in order. What comes does not depend on the number of workers."""
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (target, episodes)) as pool:
+        yield from pool.map(_judge, chosen, chunksize=4)
 
 
 @dataclass(slots=True)
@@ -193,13 +202,11 @@ def equivalents() -> dict[str, str]:
 
 def run(target: str = "native", *, every: int = 1, workers: int = 2, episodes: int = EPISODES, progress: Callable[[int, int], None] | None = None) -> Report:
     """All mutants, or each `every`-th. Raises TargetError."""
-    targets.load(target)
+    corpus(targets.load(target), 1)
     chosen = mutants.mutants()[::every]
     found: list[Outcome] = []
     for outcome in outcomes(chosen, target, workers=workers, episodes=episodes):
         found.append(outcome)
         if progress is not None:
             progress(len(found), len(chosen))
-    place = {mutant.key: number for number, mutant in enumerate(chosen)}
-    found.sort(key=lambda outcome: place[outcome.mutant.key])
     return Report(found, equivalents(), every == 1)

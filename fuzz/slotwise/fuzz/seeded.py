@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -98,8 +99,8 @@ def _find(run: tuple[Fault, str]) -> Found:
 
 def search(faults: Sequence[Fault] | None = None, *, workers: int = 2) -> Iterator[Found]:
     """Each fault under each of its profiles, in the order of the catalogue."""
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        yield from pool.imap(_find, runs(faults))
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_find, runs(faults))
 
 
 def score(found: Sequence[Found]) -> float:

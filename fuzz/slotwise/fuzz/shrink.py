@@ -202,6 +202,8 @@ class Shrinker:
             while again and at < len(self.case.ops) and not self.late:
                 op = self.case.ops[at]
                 again = any(self.swap(at, replace(op, command=variant)) for variant in variants(op.command))
+                if op.lease_of is not None and not again:
+                    again = self.swap(at, Op(changed(op.command, lease=0)))        # any lease will do
                 gained |= again
         return gained
 

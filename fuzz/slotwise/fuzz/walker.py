@@ -12,7 +12,7 @@ from hashlib import sha256
 from random import Random
 
 from slotwise.fuzz import floors, generate
-from slotwise.fuzz.judges import Finding, compared, described, first_difference, judge
+from slotwise.fuzz.judges import Finding, compared, described, different_at, first_difference, judge
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.report import Failure, Report
@@ -20,7 +20,7 @@ from slotwise.fuzz.shrink import shrink as shrunk
 from slotwise.fuzz.swarm import HALF, TILTS, Swarm, seed_of
 from slotwise.fuzz.target import HasAudit, HasClose, HasState, Stepper, Target
 from slotwise.spec.laws import KNOWN_HAZARDS, Judge
-from slotwise.spec.vocabulary import Command, Observation, Profile
+from slotwise.spec.vocabulary import Command, Observation, Profile, Pump
 
 #: Steps of an episode, before it is drained.
 LENGTHS = (15, 30, 30, 45, 45, 60, 60, 90, 120, 240)
@@ -130,13 +130,19 @@ def again(target: Target, episode: Episode) -> Finding | None:
 
 
 def diagnose(target: Target, episode: Episode, hazards: frozenset[str]) -> Finding:
-    """What is wrong with a suspect episode: the first thing, looking at states after every step."""
+    """What is wrong with a suspect episode: the first thing, looking at states after every step, and at every start of the last pump."""
     finding = judge(target, episode.profile, episode.capacity, episode.commands, state_every=1, hazards=hazards)
-    if finding is not None:
-        return finding
-    at = len(episode.commands) - 1
-    return again(target, episode) or Finding("nondeterminism", "nondeterminism", at, tuple(episode.commands), None, episode.seen[-1],
-                                             "something was wrong at this step, and nothing is when it is played again")
+    if finding is None:
+        at = len(episode.commands) - 1
+        return again(target, episode) or Finding("nondeterminism", "nondeterminism", at, tuple(episode.commands), None, episode.seen[-1],
+                                                 "something was wrong at this step, and nothing is when it is played again")
+    *before, last = finding.commands
+    if finding.kind == "divergence" and isinstance(last, Pump) and finding.expected and finding.found:
+        singly = [*before, *[Pump(at_most=1, at=last.at)] * different_at(finding.expected, finding.found), last]
+        earlier = judge(target, episode.profile, episode.capacity, singly, state_every=1, hazards=hazards)
+        if earlier is not None and earlier.kind == "divergence" and earlier.at < len(singly) - 1:
+            return earlier
+    return finding
 
 
 def failure_of(target: Target, episode: Episode, finding: Finding) -> Failure:

@@ -103,7 +103,10 @@ impl Admission {
 
     /// Heads examined by rounds since the beginning.
     pub fn examined(&self) -> u64 {
-        self.heads.examined
+        match &self.kind {
+            Kind::SlotTime(time) => time.examined(),
+            _ => self.heads.examined,
+        }
     }
 
     /// Do one command. What is seen is added to `saw`.

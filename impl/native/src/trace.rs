@@ -292,15 +292,21 @@ pub fn run(trace: &[u8], faults: Faults) -> Result<Vec<u8>, String> {
     let mut lines = body.split(|&byte| byte == b'\n').enumerate();
     let at_line = |i: usize| move |error: String| format!("line {}: {error}", i + 1);
     let mut admission = lines.next().map_or(Err("the trace is empty".into()), |(i, line)| header(line, faults).map_err(at_line(i)))?;
-    let (mut out, mut saw) = (Vec::with_capacity(trace.len() / 2), Vec::new());
+    let (mut saw, mut out) = (Vec::new(), Vec::with_capacity(trace.len() / 2));
     for (i, line) in lines {
-        let (command, at) = command(line).map_err(at_line(i))?;
-        saw.clear();
-        admission.step(&command, at, &mut saw);
-        write(&mut out, &saw, &admission.ledger);
+        step_line(&mut admission, line, &mut saw, &mut out).map_err(at_line(i))?;
         out.push(b'\n');
     }
     Ok(out)
+}
+
+/// Do the command of a line, and write what is seen; `saw` is room to work in.
+pub fn step_line(admission: &mut Admission, line: &[u8], saw: &mut Vec<Seen>, out: &mut Vec<u8>) -> Result<(), String> {
+    let (command, at) = command(line)?;
+    saw.clear();
+    admission.step(&command, at, saw);
+    write(out, saw, &admission.ledger);
+    Ok(())
 }
 
 /// Write observations as a JSON list.

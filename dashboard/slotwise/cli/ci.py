@@ -1,0 +1,116 @@
+"""`slotwise ci`: everything that a commit must not break, at fixed seeds and steps. Nothing here depends on the speed of the machine."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from slotwise.cli import choices
+from slotwise.cli.output import count, data, plural, say, table, worst
+from slotwise.fuzz import exits, floors, seeded, targets
+from slotwise.fuzz.explain import explain
+from slotwise.fuzz.replay import replay
+from slotwise.fuzz.report import Report
+from slotwise.fuzz.target import Target
+from slotwise.fuzz.walker import campaign
+from slotwise.spec import trace
+from slotwise.spec.vocabulary import PROFILES, Profile
+
+SEED = 2026
+#: A fault for each discipline that the search has to find within so many steps; else it would find nothing else either.
+CANARIES = {"strict": "strict_limit_off_by_one", "data-designer-0.9": "debt_not_charged", "slotwise": "look_ahead_dropped"}
+CANARY_STEPS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    kind: str                    # lockstep, floors, golden, canary
+    name: str
+    code: int                    # as a command would end
+    said: str                    # one line
+    more: str = ""               # the whole story of a failure
+    seconds: float = 0.0
+
+
+def run(junit: Path | None, steps: int, golden: Path, target: str) -> int:
+    loaded = choices.target(target)
+    checks = []
+    for check in timed(all_checks(loaded, steps, golden)):
+        checks.append(check)
+        say(f"{'ok  ' if check.code == exits.CLEAN else 'FAIL'} {check.kind} {check.name}: {check.said} ({check.seconds:.1f} s)")
+        if check.more:
+            data(check.more)
+    if junit is not None:
+        from slotwise.cli.junit import write
+
+        write(junit, checks)
+    failed = [check for check in checks if check.code != exits.CLEAN]
+    kinds = dict.fromkeys(check.kind for check in checks)
+    rows = [(kind, str(sum(c.kind == kind for c in checks)), str(sum(c.kind == kind for c in failed)), f"{sum(c.seconds for c in checks if c.kind == kind):.1f}") for kind in kinds]
+    data(table(("check", "done", "failed", "seconds"), rows, "done,failed,seconds"))
+    data(f"{len(checks) - len(failed)} passed, {len(failed)} failed")
+    return worst(check.code for check in checks)
+
+
+def timed(checks: Iterator[Callable[[], list[Check]]]) -> Iterator[Check]:
+    for check in checks:
+        begun = time.perf_counter()
+        done = check()
+        for one in done:
+            yield Check(one.kind, one.name, one.code, one.said, one.more, (time.perf_counter() - begun) / len(done))
+
+
+def all_checks(target: Target, steps: int, golden: Path) -> Iterator[Callable[[], list[Check]]]:
+    for mechanism in choices.MECHANISMS:
+        for profile in PROFILES.values():
+            if target.claims(profile):
+                yield lambda mechanism=mechanism, profile=profile: lockstep(mechanism, target, profile, steps)  # type: ignore[misc]
+                yield lambda mechanism=mechanism, profile=profile: varied(mechanism, target, profile, steps // 4)  # type: ignore[misc]
+    for path in sorted(golden.rglob(f"*{trace.SUFFIX}")):
+        yield lambda path=path: [replayed(path, one) for one in dict.fromkeys(("reference", target.name))]  # type: ignore[misc]
+    if target.name == "native":
+        for profile_name, fault in CANARIES.items():
+            yield lambda profile_name=profile_name, fault=fault: [canary(profile_name, fault)]  # type: ignore[misc]
+
+
+def lockstep(mechanism: str, target: Target, profile: Profile, steps: int) -> list[Check]:
+    """The search, and whether it looked everywhere."""
+    report = campaign(target, profile, steps=steps, seed=SEED)
+    name = f"{mechanism}, {profile.name}"
+    found = searched("lockstep", name, report)
+    if report.failures:
+        return [found]
+    if report.steps < floors.ENOUGH:
+        return [found, Check("floors", name, exits.CLEAN, f"{plural(report.steps, 'step')} are too few to tell")]
+    lines = [f"{missed.rule} decided {count(missed.hits)} times, its floor is {missed.floor:,.1f}" for missed in report.floors_missed]
+    return [found, Check("floors", name, exits.FLOOR if lines else exits.CLEAN, f"{len(report.rules) - len(lines)} of {plural(len(report.rules), 'rule')} kept theirs", "\n".join(lines))]
+
+
+def varied(mechanism: str, target: Target, profile: Profile, steps: int) -> list[Check]:
+    """The same with other parameters of the discipline in every episode."""
+    return [searched("lockstep", f"{mechanism}, {profile.name}, parameters varied", campaign(target, profile, steps=steps, seed=SEED + 1, vary=True))]
+
+
+def searched(kind: str, name: str, report: Report) -> Check:
+    if not report.failures:
+        return Check(kind, name, exits.CLEAN, f"{plural(report.steps, 'step')}, no divergence")
+    failure = report.failures[0]
+    return Check(kind, name, report.exit, f"{failure.kind} at {failure.rule} in the episode of seed {failure.seed}", explain(failure) + trace.encode(failure.trace).decode())
+
+
+def replayed(path: Path, name: str) -> Check:
+    try:
+        outcome = replay(trace.read(path), targets.load(name), str(path))
+    except trace.TraceError as error:
+        return Check("golden", f"{path} on {name}", exits.TRACE_REJECTED, str(error))
+    wrong = outcome.failure.message if outcome.failure is not None else outcome.change.message if outcome.change is not None else ""
+    more = explain(outcome.failure) if outcome.failure is not None else ""
+    return Check("golden", f"{path} on {name}", outcome.exit, wrong or plural(outcome.steps, "command"), more)
+
+
+def canary(profile: str, fault: str) -> Check:
+    report = campaign(targets.load(seeded.PREFIX + fault), PROFILES[profile], steps=CANARY_STEPS, seed=SEED, shrink=False)
+    if report.failures:
+        return Check("canary", f"{profile}, {fault}", exits.CLEAN, f"found after {plural(report.steps, 'step')}")
+    return Check("canary", f"{profile}, {fault}", exits.MUTATION_FLOOR, f"not found in {plural(report.steps, 'step')}: the search is broken, whatever else it says")

@@ -1,0 +1,4 @@
+//! The engine from outside: recorded vectors, and lockstep with the rules written plainly.
+mod golden;
+mod lockstep;
+mod play;

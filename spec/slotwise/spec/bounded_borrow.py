@@ -88,7 +88,8 @@ def weight_counted(head: Head) -> int:
 
 
 def share_of(capacity: int, weight: int, rivals: int, round_up: bool) -> int:
-    """Competing groups split a resource by weight, at least one unit each; a group alone counts a phantom peer as heavy as itself."""
+    """Competing groups split a resource by weight, at least one unit each; a group alone counts a phantom peer as heavy as itself.
+    Exact; the published package rounds where capacity x weight passes 2^43."""
     if capacity <= 1:
         return max(capacity, 0)
     total = weight + (rivals or weight)

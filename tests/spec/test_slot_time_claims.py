@@ -263,6 +263,17 @@ def test_only_tasks_in_its_way_make_a_head_wait_longer() -> None:
     assert discipline.overtaken == {}
 
 
+def test_a_head_is_overtaken_only_in_what_it_is_short_of() -> None:
+    """It lacks the gpu. Cpus are taken before its eyes, of which one is left for it; only then the last."""
+    a = admission(SLOTWISE, {"cpu": 2, "gpu": 1})
+    step(a, v.Enqueue(tasks=(v.Task("g", "gpu", {"gpu": 1}), v.Task("both", "both", {"cpu": 1, "gpu": 1}))))
+    step(a, v.Pump(at_most=1))
+    for at, overtaken in ((5, {}), (6, {"both": 6})):
+        step(a, v.Enqueue(tasks=(v.Task(f"c{at}", f"c{at}", {"cpu": 1}),), at=at))
+        assert step(a, v.Pump(at_most=1, at=at))[0][2] == f"c{at}"
+        assert state(a)["overtaken"] == overtaken
+
+
 def test_a_long_task_elsewhere_does_not_make_a_wide_one_wait() -> None:
     narrow = [Arrival(0, v.Task(f"n{i}", "narrow", {"cpu": 1}), (8 + i % 5) * MS) for i in range(400)]
     run = simulate(SLOTWISE, scenario("elsewhere", {"cpu": 4, "gpu": 1}, [], flow("long", 1, 2000 * MS, gpu=1), narrow, flow("wide", 1, 10 * MS, at=100 * MS, cpu=4)))

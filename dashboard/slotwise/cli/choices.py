@@ -30,7 +30,8 @@ def target(name: str) -> Target:
     if name.startswith(targets.FAULTS):
         known, fault = [one.name for one in seeded.catalogue()], name.removeprefix(targets.FAULTS)
         if known and fault not in known:
-            raise Stop(f"target {name}: no such fault; there are {', '.join(get_close_matches(fault, known)) or ', '.join(known)}")
+            near = [one for one in known if fault in one] or get_close_matches(fault, known) or known
+            raise Stop(f"target {name}: no such fault; {'perhaps' if len(near) < len(known) else 'there are'} {', '.join(near)}")
     return targets.load(name)
 
 

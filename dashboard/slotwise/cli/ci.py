@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slotwise.cli import choices
-from slotwise.cli.output import count, data, plural, say, table, worst
+from slotwise.cli.fuzz import floor_missed
+from slotwise.cli.output import data, plural, say, table, worst
 from slotwise.fuzz import exits, floors, seeded, targets
 from slotwise.fuzz.explain import explain
 from slotwise.fuzz.replay import replay
@@ -38,7 +39,8 @@ def run(junit: Path | None, steps: int, golden: Path, target: str) -> int:
     checks = []
     for check in timed(all_checks(loaded, steps, golden)):
         checks.append(check)
-        say(f"{'ok  ' if check.code == exits.CLEAN else 'FAIL'} {check.kind} {check.name}: {check.said} ({check.seconds:.1f} s)")
+        if check.kind != "golden" or check.code != exits.CLEAN:
+            say(f"{'ok  ' if check.code == exits.CLEAN else 'FAIL'} {check.kind} {check.name}: {check.said} ({check.seconds:.1f} s)")
         if check.more:
             data(check.more)
     if junit is not None:
@@ -83,7 +85,7 @@ def lockstep(mechanism: str, target: Target, profile: Profile, steps: int) -> li
         return [found]
     if report.steps < floors.ENOUGH:
         return [found, Check("floors", name, exits.CLEAN, f"{plural(report.steps, 'step')} are too few to tell")]
-    lines = [f"{missed.rule} decided {count(missed.hits)} times, its floor is {missed.floor:,.1f}" for missed in report.floors_missed]
+    lines = [floor_missed(missed) for missed in report.floors_missed]
     return [found, Check("floors", name, exits.FLOOR if lines else exits.CLEAN, f"{len(report.rules) - len(lines)} of {plural(len(report.rules), 'rule')} kept theirs", "\n".join(lines))]
 
 

@@ -15,6 +15,7 @@ from slotwise.cli.output import count, data, plural, progress, runs_as_json, say
 from slotwise.cli.rules import CAMPAIGN
 from slotwise.fuzz import floors, seeded, targets
 from slotwise.fuzz.explain import explain
+from slotwise.fuzz.floors import Missed
 from slotwise.fuzz.report import Failure, Report
 from slotwise.fuzz.target import Target
 from slotwise.fuzz.walker import campaign
@@ -50,12 +51,13 @@ def run(mechanism: str | None, target: str, profile: str | None, seconds: float 
     if seed is None:
         seed = 0 if steps is not None else secrets.randbelow(1_000_000)
     jobs = [Job(name, target, one, seconds, share(steps, workers, shard), seed + shard, shard) for name in choices.mechanisms(mechanism) for one in chosen for shard in range(workers)]
-    reports = searched(jobs, workers, loaded)
+    say(f"{plural(len(chosen), 'profile')} on {target}, {f'{steps:,} steps' if steps is not None else f'{seconds:g} s'} each, seed {seed}")
+    reports = searched(jobs, workers)
     remember(reports)
     if json:
         runs_as_json([report.to_json() for report in reports])
     else:
-        show(reports, seed)
+        show(reports)
     return worst(report.exit for report in reports)
 
 
@@ -79,15 +81,14 @@ def search(job: Job, told: Callable[[Report], None] | None = None) -> Report:
     return campaign(targets.load(job.target), job.profile, steps=job.steps, seconds=job.seconds, seed=job.seed, floors_count=known, progress=told)
 
 
-def searched(jobs: list[Job], workers: int, target: Target) -> list[Report]:
+def searched(jobs: list[Job], workers: int) -> list[Report]:
     """The reports of all jobs, one for each mechanism and profile."""
     if workers > 1:
         with ProcessPoolExecutor(workers) as pool:
             found = list(pool.map(search, jobs))
     else:
         found = list(one_by_one(jobs))
-    whole = [merged(jobs[i].profile, found[i : i + workers]) for i in range(0, len(jobs), workers)]
-    return whole
+    return [merged(jobs[i].profile, found[i : i + workers]) for i in range(0, len(jobs), workers)]
 
 
 def one_by_one(jobs: list[Job]) -> Iterator[Report]:
@@ -134,7 +135,7 @@ def remember(reports: list[Report]) -> None:
 # What a person sees ------------------------------------------------------------------------------------------------------------------
 
 
-def show(reports: list[Report], seed: int) -> None:
+def show(reports: list[Report]) -> None:
     for report in reports:
         for failure in report.failures:
             show_failure(failure)
@@ -145,13 +146,16 @@ def show(reports: list[Report], seed: int) -> None:
         if report.hazards:
             say(f"{report.profile} is known to break {', '.join(sorted(report.hazards, key=number))}, and did")
     for report in reports:
-        for missed in report.floors_missed:
-            say(f"{report.profile}: {missed.rule} decided {count(missed.hits)} times in {count(report.steps)} steps; its floor is {missed.floor:,.1f}")
-    say(f"seed {seed}")
+        if report.floors_missed:
+            say(f"{report.profile}, rules that decided too seldom: {', '.join(map(floor_missed, report.floors_missed))}")
 
 
 def reached(report: Report) -> str:
     return f"{sum(hits > 0 for hits in report.rules.values())}/{len(report.rules)}" if report.rules else "-"
+
+
+def floor_missed(missed: Missed) -> str:
+    return f"{missed.rule} {count(missed.hits)} times ({f'its floor is {missed.floor:,.1f}' if missed.floor else 'it has no floor'})"
 
 
 def floors_kept(report: Report) -> str:

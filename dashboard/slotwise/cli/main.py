@@ -103,13 +103,14 @@ def rules(
 def mutate(
     mechanism: MechanismArgument = None,
     side: Annotated[str, typer.Option("--side", metavar="native|spec", help="native: seeded faults of the engine; spec: small mistakes in the rules.")] = "native",
+    every: Annotated[int, typer.Option(min=1, metavar="N", help="Only each N-th mutant of the spec.")] = 1,
     workers: Annotated[int, typer.Option(min=1, max=256, metavar="W", help="Processes side by side.")] = 2,
     json: JsonOption = False,
 ) -> int:
     """Would the search notice a mistake? Make many, one at a time, and count those it finds."""
     from slotwise.cli.mutate import run
 
-    return run(mechanism, side, workers, json)
+    return run(mechanism, side, every, workers, json)
 
 
 @app.command()

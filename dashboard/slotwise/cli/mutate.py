@@ -11,11 +11,11 @@ from slotwise.fuzz.seeded import Found
 SIDES = ("native", "spec")
 
 
-def run(mechanism: str | None, side: str, workers: int, json: bool) -> int:
+def run(mechanism: str | None, side: str, every: int, workers: int, json: bool) -> int:
     choices.mechanisms(mechanism)
     if side not in SIDES:
         raise Stop(f"side: found {side!r}, expected {' or '.join(SIDES)}")
-    return native(workers, json) if side == "native" else spec(workers, json)
+    return native(workers, json) if side == "native" else spec(every, workers, json)
 
 
 def native(workers: int, json: bool) -> int:
@@ -56,7 +56,7 @@ def row(one: Found) -> tuple[str, ...]:
     return (fault.name, fault.rule, one.profile, f"{one.seconds:.2f}", count(one.steps), str(one.shrunk), str(one.shortest or "-"), one.blamed)
 
 
-def spec(workers: int, json: bool) -> int:
+def spec(every: int, workers: int, json: bool) -> int:
     with progress() as shown:
         line = None if shown is None else shown.add_task("mutants of the spec", note="")
 
@@ -64,7 +64,7 @@ def spec(workers: int, json: bool) -> int:
             if shown is not None and line is not None:
                 shown.update(line, completed=done, total=total, note=f"{done}/{total}")
 
-        report = mutation.run(workers=workers, progress=told)
+        report = mutation.run(every=every, workers=workers, progress=told)
     if json:
         as_json(report.to_json())
     else:

@@ -3,6 +3,8 @@ from typing import final
 
 from slotwise.spec.vocabulary import Claim, Command, Group, Observation, Profile, State, Task
 
+__all__ = ["FAULTS", "LOADS", "Admission", "cycle"]
+
 #: Name, rule, what it does wrong, and the profiles under which it can be seen.
 FAULTS: tuple[tuple[str, str, str, tuple[str, ...]], ...]
 LOADS: tuple[str, ...]

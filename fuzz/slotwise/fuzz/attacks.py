@@ -135,7 +135,7 @@ def attacks() -> list[Attack]:
                scenario("limit 0", {"r": 8}, [v.Group("none", running_limit=0)], flow("none", 1, 10 * MS), flow("narrow", 8, 10 * MS)), refused("limit_below_one"), 1, 1, 20 * MS),
         Attack("P3", "two endpoints; a newcomer on the second, after 600 ms; ms until its first start", "1600 ms, and longer the longer the others had been running", newcomer(600), first_wait_ms("N"), 0, 100, 1300 * MS),
         Attack("P4", "one long task is kept alive through an absence of 2 s, then a burst against a backlogged peer; its share of the next 400 ms, fair 0.5", "0.97",
-               kept_alive(), share("a", 2000 * MS, 2400 * MS), 0.40, 0.55, 2400 * MS),
+               kept_alive(), share("a", 2000 * MS, 2400 * MS), 0.45, 0.53, 2400 * MS),
         Attack("P5", "long tasks, then short ones; a newcomer 2 ms into those; ms until its first start", "123 ms, until all short tasks were done", over_estimated(), first_wait_ms("N"), 0, 1, 430 * MS),
         Attack("P6", "the first batch, weights 4 : 1, before anything is known of service times; slots of the heavy group, fair 6.4 of 8", "4, as if weights were equal", first_batch(), starts("h", 0, MS), 6, 6, MS),
         Attack("P6b", "a new group of 1 s tasks meets a flood of 8-12 ms tasks; starts of the flood in the next 200 ms, fair 80", "6",

@@ -55,7 +55,7 @@ LIMITS = (None, None, None, 1, 2, 3, 8, 0)
 TIMES = ("now",) * 6 + ("tick",) * 3 + ("short",) * 3 + ("long", "very long", "back")
 SHAPES = ("unit",) * 5 + ("narrow", "wide", "whole", "other", "none", "too wide", "unlisted")
 IDS = ("new",) * 10 + ("waiting", "started", "discarded", "discarded")
-SPECS = ("none",) * 4 + ("same",) * 3 + ("new", "default")
+SPECS = ("none",) * 4 + ("same",) * 3 + ("new", "default", "limits")
 MOST = ("all",) * 5 + ("one", "one", "two", "none")
 LEASES = ("oldest",) * 4 + ("any",) * 4 + ("newest", "again", "unknown")
 CLAIMS = ("none",) * 6 + ("right", "right", "other task", "other scheduler", "other needs")
@@ -209,6 +209,10 @@ def enqueue(model: Model, choose: Choose) -> Command:
                 sent.append(group)
             case "new":
                 model.groups[which] = group_of(group.name, choose, model.plain)
+                sent.append(model.groups[which])
+            case "limits":
+                limits = group_of(group.name, choose, model.plain)
+                model.groups[which] = Group(group.name, group.weight, limits.share_limit, limits.running_limit)
                 sent.append(model.groups[which])
             case "default":
                 sent.append(Group(group.name))

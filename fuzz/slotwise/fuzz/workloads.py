@@ -28,9 +28,9 @@ SERVICES: dict[str, tuple[Draw, float]] = {
 #: How the groups of a workload differ: `mixed` draw from different families, `late` come at different times, `two-scale` are a hundred times quicker or slower.
 FAMILIES = (*SERVICES, "mixed", "late", "two-scale")
 #: Of a group; quick groups beside slow ones are done before them.
-MOST_TASKS = 2000
+MOST_TASKS = 1200
 #: A workload goes on for so many of its longest services, at least and beyond.
-LENGTH = (30, 30)
+LENGTH = (25, 15)
 #: Shares are looked at over windows of at least so many longest services.
 WINDOW = 20
 

@@ -59,6 +59,7 @@ enum Chosen {
 impl Admission {
     /// A scheduler with nothing waiting and nothing running. The error says which argument is wrong.
     pub fn new(profile: &Profile, capacity: &[(String, i64)], faults: Faults) -> Result<Self, String> {
+        profile.check()?;
         if capacity.is_empty() {
             return Err("capacity must list at least one resource".into());
         }
@@ -73,18 +74,8 @@ impl Admission {
         let ledger = Ledger::new(capacity);
         let kind = match &profile.discipline {
             Discipline::Strict {} => Kind::Strict(Strict::new(faults)),
-            Discipline::BoundedBorrow(p) => {
-                if !(0.0..=1.0).contains(&p.reserve_fraction) {
-                    return Err(format!("reserve_fraction must be 0 to 1, found {}", p.reserve_fraction));
-                }
-                Kind::BoundedBorrow(Box::new(BoundedBorrow::new(p, &ledger, faults)))
-            }
-            Discipline::SlotTime(p) => {
-                if profile.accepts_the_impossible || profile.discarded_task_lingers || profile.idle_group_keeps_place {
-                    return Err(format!("profile {}: slot time has none of data-designer's defects; switch them off", profile.name));
-                }
-                Kind::SlotTime(Box::new(SlotTime::new(*p, faults)))
-            }
+            Discipline::BoundedBorrow(p) => Kind::BoundedBorrow(Box::new(BoundedBorrow::new(p, &ledger, faults))),
+            Discipline::SlotTime(p) => Kind::SlotTime(Box::new(SlotTime::new(*p, faults))),
         };
         let heads = Heads::new(&ledger, faults);
         Ok(Admission {

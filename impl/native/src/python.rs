@@ -148,10 +148,11 @@ impl Admission {
     fn step<'py>(slf: &Bound<'py, Self>, command: &Any<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut this = Self::enter(slf)?;
         let py = slf.py();
+        let kind = kind_of(&command.get_type())?;
         let at = number(&command.getattr(intern!(py, "at"))?, "at", LATEST)?;
         let text = |name| command.getattr(name)?.extract::<String>().map(Cow::Owned);
         let get = |name: &'static str, attribute: &Bound<'py, PyString>| number(&command.getattr(attribute)?, name, MOST);
-        let command = match kind_of(&command.get_type())? {
+        let command = match kind {
             "enqueue" => read_enqueue(&command.getattr(intern!(py, "tasks"))?, Some(&command.getattr(intern!(py, "groups"))?))?,
             "discard" => Command::Discard { task: text(intern!(py, "task"))? },
             "discard_where" => {
@@ -281,35 +282,40 @@ fn read_enqueue<'py>(tasks: &Any<'py>, groups: Option<&Any<'py>>) -> PyResult<Co
     Ok(Command::Enqueue { tasks, groups })
 }
 
+/// An attribute of one of the vocabulary's structs.
+fn part<'py>(of: &Any<'py>, name: &Bound<'py, PyString>, what: &str) -> PyResult<Any<'py>> {
+    of.getattr(name).map_err(|_| PyTypeError::new_err(format!("expected a {what}, found {}", of.get_type())))
+}
+
 fn read_task<'py>(task: &Any<'py>) -> PyResult<TaskIn<'py>> {
     let py = task.py();
-    let text = |name| task.getattr(name)?.extract::<String>().map(Cow::Owned);
-    let needs = read_units(&task.getattr(intern!(py, "needs"))?, "needs")?;
+    let text = |name| part(task, name, "Task")?.extract::<String>().map(Cow::Owned);
+    let needs = read_units(&part(task, intern!(py, "needs"), "Task")?, "needs")?;
     trace::task(text(intern!(py, "id"))?, text(intern!(py, "group"))?, needs).map_err(wrong)
 }
 
 fn read_group<'py>(group: &Any<'py>) -> PyResult<GroupIn<'py>> {
     let py = group.py();
-    let name: String = group.getattr(intern!(py, "name"))?.extract()?;
+    let name: String = part(group, intern!(py, "name"), "Group")?.extract()?;
     trace::named("a group", &name).map_err(wrong)?;
     let limit = |what: &'static str, attribute| {
-        let limit = group.getattr(attribute)?;
+        let limit = part(group, attribute, "Group")?;
         if limit.is_none() { Ok(None) } else { number(&limit, what, MOST).map(Some) }
     };
     let (share, running) = (limit("share_limit", intern!(py, "share_limit"))?, limit("running_limit", intern!(py, "running_limit"))?);
-    let spec = trace::spec(group.getattr(intern!(py, "weight"))?.extract()?, share, running).map_err(wrong)?;
+    let spec = trace::spec(part(group, intern!(py, "weight"), "Group")?.extract()?, share, running).map_err(wrong)?;
     Ok(GroupIn { name: Cow::Owned(name), spec })
 }
 
 fn read_claim<'py>(claim: &Any<'py>) -> PyResult<Claim<'py>> {
     let py = claim.py();
-    let task: Option<String> = claim.getattr(intern!(py, "task"))?.extract()?;
-    let needs = claim.getattr(intern!(py, "needs"))?;
+    let task: Option<String> = part(claim, intern!(py, "task"), "Claim")?.extract()?;
+    let needs = part(claim, intern!(py, "needs"), "Claim")?;
     let needs = if needs.is_none() { None } else { Some(read_units(&needs, "needs")?) };
     if let Some(needs) = &needs {
         trace::units("a claim", needs).map_err(wrong)?;
     }
-    let generation = number(&claim.getattr(intern!(py, "generation"))?, "generation", MOST)?;
+    let generation = number(&part(claim, intern!(py, "generation"), "Claim")?, "generation", MOST)?;
     Ok(Claim { task: task.map(Cow::Owned), needs, generation })
 }
 

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::admission::Admission;
 use crate::faults::Faults;
-use crate::tables::Map;
+use crate::tables::{Map, Set};
 use crate::trace::{named, spec, task, within};
 use crate::words::{About, Claim, Command, GroupIn, LATEST, Profile, Seen, TaskIn, Text};
 
@@ -151,39 +151,39 @@ impl<'a> FileGroup<'a> {
 /// Play a scenario to its end.
 pub fn run(profile: &Profile, scenario: Scenario, faults: Faults) -> Result<Log, String> {
     let Scenario { capacity, groups, arrivals } = scenario;
-    let ids: Vec<Text> = arrivals.iter().map(|arrival| arrival.task.id.clone()).collect();
-    let mut task_of: Map<&str, usize> = Map::with_capacity_and_hasher(ids.len(), Default::default());
-    for (i, id) in ids.iter().enumerate() {
-        if let Some(first) = task_of.insert(id, i) {
-            return Err(format!("{id:?} is named twice, by arrivals {first} and {i}"));
-        }
+    let mut ids: Set<&str> = Set::with_capacity_and_hasher(arrivals.len(), Default::default());
+    if let Some(twice) = arrivals.iter().find(|arrival| !ids.insert(&arrival.task.id)) {
+        return Err(format!("{:?} is named twice, expected unique names", twice.task.id));
     }
+    drop(ids);
+    let number = arrivals.len();
     let service: Vec<i64> = arrivals.iter().map(|arrival| arrival.service).collect();
-    let mut coming: Vec<_> = arrivals.into_iter().map(|arrival| (arrival.at, arrival.task)).enumerate().collect();
-    coming.sort_by_key(|&(_, (at, _))| at);
+    let mut coming: Vec<_> = arrivals.into_iter().enumerate().map(|(i, arrival)| (arrival.at, i, arrival.task)).collect();
+    coming.sort_by_key(|&(at, i, _)| (at, i));
     let mut coming = coming.into_iter().peekable();
     let mut play = Play {
         admission: Admission::new(profile, &capacity, faults)?,
         groups: groups.into_iter().map(|group| (group.name.clone(), group)).collect(),
-        at_most: ids.len() as i64,
+        at_most: number as i64,
         running: BinaryHeap::new(),
-        why: vec![Some(""); ids.len()],
-        log: Log { starts: Vec::with_capacity(ids.len()), ends: Vec::with_capacity(ids.len()), unserved: Vec::new() },
+        why: vec![Some(""); number],
+        log: Log { starts: Vec::with_capacity(number), ends: Vec::with_capacity(number), unserved: Vec::new() },
         saw: Vec::new(),
     };
     loop {
-        let next = coming.peek().map(|&(_, (at, _))| at);
+        let next = coming.peek().map(|&(at, ..)| at);
         let Some(now) = play.running.peek().map(|&Reverse((end, _))| end).into_iter().chain(next).min() else { break };
         play.end(now)?;
         let (mut places, mut tasks) = (Vec::new(), Vec::new());
-        while let Some((i, (_, task))) = coming.next_if(|&(_, (at, _))| at == now) {
+        while let Some((_, i, task)) = coming.next_if(|&(at, ..)| at == now) {
             places.push(i);
-            tasks.push(task);
+            // To the scheduler an id is only a name: its number saves looking the task up when it starts.
+            tasks.push(TaskIn { id: Cow::Owned(i.to_string()), ..task });
         }
         if !places.is_empty() {
             play.arrive(now, &places, tasks);
         }
-        play.pump(now, &task_of, &service)?;
+        play.pump(now, &service)?;
     }
     play.log.unserved = play.why.into_iter().enumerate().filter_map(|(i, why)| Some((i, why?))).collect();
     Ok(play.log)
@@ -242,16 +242,14 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn pump(&mut self, now: i64, task_of: &Map<&str, usize>, service: &[i64]) -> Result<(), String> {
+    fn pump(&mut self, now: i64, service: &[i64]) -> Result<(), String> {
         self.step(&Command::Pump { at_most: self.at_most }, now);
         for Seen(_, about) in &self.saw {
             if let About::Start(lease, task, _) = about {
-                let i = task_of[&**task];
-                if self.why[i].take() != Some("") {
-                    return Err(format!("at {now}: {task:?} was started; it does not wait"));
-                }
+                let waits = task.parse().ok().filter(|&i: &usize| self.why[i].take() == Some(""));
+                let i = waits.ok_or_else(|| format!("at {now}: task {task} was started; it does not wait"))?;
                 let end = now.checked_add(service[i]).filter(|&end| end <= LATEST);
-                let end = end.ok_or_else(|| format!("{task:?} started at {now} and would end after {LATEST}"))?;
+                let end = end.ok_or_else(|| format!("task {task} started at {now} and would end after {LATEST}"))?;
                 self.log.starts.push((now, *lease, i));
                 self.running.push(Reverse((end, *lease)));
             }

@@ -268,14 +268,19 @@ impl<'a> LineClaim<'a> {
     }
 }
 
+/// The reader counts lines within what it is given, which is always one.
+fn in_line(error: serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", ", column ")
+}
+
 /// Read one command line.
 pub fn command(line: &[u8]) -> Result<(Command<'_>, i64), String> {
-    serde_json::from_slice::<Line>(line).map_err(|error| error.to_string())?.command()
+    serde_json::from_slice::<Line>(line).map_err(in_line)?.command()
 }
 
 /// Set up a scheduler as the header line of a trace says.
 pub fn header(line: &[u8], faults: Faults) -> Result<Admission, String> {
-    let header: Header = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let header: Header = serde_json::from_slice(line).map_err(in_line)?;
     if header.slotwise != FORMAT {
         return Err(format!("field `slotwise`: format {} is not known; this engine reads {FORMAT}", header.slotwise));
     }

@@ -186,6 +186,37 @@ impl Default for SlotTiming {
 }
 
 impl Profile {
+    /// Are its parameters within the bounds of the vocabulary, and go together?
+    pub fn check(&self) -> Result<(), String> {
+        let bounded = |what: &str, number: u32, least: i64, most: i64| match i64::from(number) {
+            number if (least..=most).contains(&number) => Ok(()),
+            number => Err(format!("profile {}: {what} must be {least} to {most}, found {number}", self.name)),
+        };
+        bounded("released_memory", self.released_memory.unwrap_or(0), 0, MOST)?;
+        match &self.discipline {
+            Discipline::Strict {} => Ok(()),
+            Discipline::BoundedBorrow(p) => {
+                if !(0.0..=1.0).contains(&p.reserve_fraction) {
+                    return Err(format!("profile {}: reserve_fraction must be 0 to 1, found {}", self.name, p.reserve_fraction));
+                }
+                bounded("reserve_at_least", p.reserve_at_least, 0, MOST)?;
+                bounded("reserve_at_most", p.reserve_at_most, 0, MOST)?;
+                bounded("default_ceiling", p.default_ceiling.unwrap_or(0), 0, MOST)?;
+                p.ceilings.iter().try_for_each(|own| bounded("a ceiling", own.units, 0, MOST))
+            }
+            Discipline::SlotTime(p) => {
+                bounded("ahead", p.ahead, 0, 64)?;
+                bounded("arrears", p.arrears, 0, 64)?;
+                bounded("memory", p.memory, 1, 64)?;
+                bounded("patience", p.patience, 0, 64)?;
+                if self.accepts_the_impossible || self.discarded_task_lingers || self.idle_group_keeps_place {
+                    return Err(format!("profile {}: slot time has none of data-designer's defects; switch them off", self.name));
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// One of the profiles that come with the house.
     pub fn named(name: &str) -> Option<Self> {
         let before = Borrowing { reserve_fraction: 0.125, reserve_at_least: 1, ..Borrowing::default() };

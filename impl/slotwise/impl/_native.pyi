@@ -3,6 +3,8 @@ from typing import final
 
 from slotwise.spec.vocabulary import Claim, Command, Group, Observation, Profile, State, Task
 
+__all__ = ["LOADS", "Admission", "cycle"]
+
 LOADS: tuple[str, ...]
 
 def cycle(load: str, profile: str, groups: int, cycles: int) -> tuple[float, int]: ...

@@ -315,6 +315,14 @@ def test_a_weight_counts_from_when_it_comes() -> None:
     assert (discipline.level("g", 8), discipline.level("g", 16)) == (4 * RATE, 5 * RATE)
 
 
+def test_what_counts_is_the_dominant_share() -> None:
+    a = admission(SLOTWISE, {"cpu": 8, "gpu": 2})
+    step(a, v.Enqueue(tasks=(v.Task("a", "g", {"cpu": 1, "gpu": 1}), v.Task("b", "h", {"cpu": 6, "gpu": 1}))))
+    step(a, v.Pump(at_most=2))
+    discipline = cast(slot_time.Discipline, a.discipline)
+    assert (discipline.level("g", 12), discipline.level("h", 12)) == (6 * RATE, 9 * RATE)
+
+
 def idle_while(run: Run, group: str, resource: str) -> float:
     """The part of a resource that is not in use until the last task of a group starts."""
     until = max(start for arrival, start, _ in run.spans() if arrival.task.group == group)

@@ -63,6 +63,7 @@ BAD = {
     "discipline": (GOOD.replace(b'"slot-time"', b'"slot-tide"'), "line 1: .*slot-tide.*profile.discipline"),
     "parameter": (GOOD.replace(b'"patience":2', b'"patience":-2'), "line 1: .*profile.discipline.patience"),
     "unknown parameter": (GOOD.replace(b'"patience":2', b'"patients":2'), "line 1: .*unknown field `patients`.*profile.discipline"),
+    "switch": (GOOD.replace(b'"idle_group_keeps_place":false', b'"idle_group_keeps_place":true'), "line 1: slot-time has no .*profile"),
     "capacity": (GOOD.replace(b'{"r":3}', b'{"r":0}'), "line 1: .*setup.capacity"),
     "command": (GOOD.replace(b'"pump"', b'"pimp"'), r"line 3: .*pimp.*\$.do"),
     "missing field": (GOOD.replace(b'"at_most":1,', b""), "line 3: .*missing required field `at_most`"),

@@ -67,6 +67,8 @@ def line_of(error: msgspec.DecodeError, data: bytes) -> int:
     message = str(error)
     if byte := re.search(r"\(byte (\d+)\)", message):
         return data.count(b"\n", 0, int(byte[1])) + 1
+    if "truncated" in message:
+        return data.count(b"\n") + 1
     fields = re.findall(r"(?:field |\.)`?(\w+)", message)
     for name in reversed(fields):
         found = data.find(f'"{name}"'.encode())

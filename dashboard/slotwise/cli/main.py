@@ -13,6 +13,7 @@ from slotwise.fuzz import exits
 
 # typer's own errors; where it keeps their classes has moved between its versions
 WRONG_USE: Any = typer.BadParameter.__mro__[1]
+INTERRUPTED = 130
 
 HELP = """An executable specification of a work scheduler, a native engine that does exactly the same, and what proves it.
 
@@ -157,7 +158,10 @@ def run(arguments: list[str]) -> int:
     """Do one command and say how it ended. Nothing is raised, but with --traceback."""
     traceback, arguments = "--traceback" in arguments, [argument for argument in arguments if argument != "--traceback"]
     try:
-        return int(app(args=arguments or ["--help"], standalone_mode=False, prog_name="slotwise") or exits.CLEAN)
+        code = int(app(args=arguments or ["--help"], standalone_mode=False, prog_name="slotwise") or exits.CLEAN)
+        if code == INTERRUPTED:                    # newer typers take the interrupt themselves
+            raise KeyboardInterrupt
+        return code
     except WRONG_USE as error:
         context = getattr(error, "ctx", None)
         message = " ".join(error.format_message().split())
@@ -170,7 +174,7 @@ def run(arguments: list[str]) -> int:
         return stop.code
     except (KeyboardInterrupt, typer.Abort):
         say("slotwise: interrupted")
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: SIM115 - whoever read us has gone; nothing may be flushed to them
         return exits.CLEAN

@@ -103,9 +103,11 @@ def trio_program() -> list[Figure]:
 
 
 def lockstep() -> list[Figure]:
-    from hypothesis import HealthCheck, Phase, Verbosity, settings
-    from hypothesis.stateful import run_state_machine_as_test
-
+    try:
+        from hypothesis import HealthCheck, Phase, Verbosity, settings
+        from hypothesis.stateful import run_state_machine_as_test
+    except ImportError as error:
+        raise NotAvailable(f"install hypothesis: {error}") from None
     from slotwise.fuzz.machine import machine
     from slotwise.fuzz.walker import campaign
 

@@ -1,7 +1,8 @@
 # ruff: noqa: PT018, SIM300 - one assertion says which numbers are meant, and lower bounds stand to the left
 """Contracts on single steps of rules, for CrossHair to prove: what must hold for *every* number, not for those that were tried.
 
-A contract is a function of plain numbers. Its leading assertions say which numbers are meant, its later ones what the rule promises.
+A contract is a function of plain numbers. Its first assertion says which numbers are meant; the later ones, after the rule was asked,
+what it promises. (Assertions that directly follow the first would be read as part of it.)
 It builds at most one small scheduler, since sequences of commands are for the search. The name of a contract begins with its rule's
 id. `slotwise.fuzz.symbolic` runs them, and keeps a verdict on each.
 
@@ -84,7 +85,8 @@ def que_11_any_move_is_stale(version: int, seen: int) -> None:
 
 def adm_1_fits_or_not(capacity: int, held: int, units: int) -> None:
     assert 1 <= capacity <= MOST and 0 <= held <= capacity and 1 <= units <= MOST
-    assert (a.no_capacity(_ledger(capacity, ("p", held)), _needs(units)) is None) == (held + units <= capacity)
+    refusal = a.no_capacity(_ledger(capacity, ("p", held)), _needs(units))
+    assert (refusal is None) == (held + units <= capacity)
 
 
 def _two_heads(capacity: int, units: int, other: int, tag: int, later: int) -> a.Admission:
@@ -173,7 +175,8 @@ def adm_9_refuses_limit_0(limit: int) -> None:
 
 def adm_10_time_never_goes_back(now: int, at: int) -> None:
     assert 0 <= now <= LATEST
-    assert (a.time_reversed(SimpleNamespace(now=now), at) is None) == (at >= now)  # type: ignore[arg-type]
+    refusal = a.time_reversed(SimpleNamespace(now=now), at)  # type: ignore[arg-type]
+    assert (refusal is None) == (at >= now)
 
 
 def adm_11_full_only_when_all_were_started(started: int, at_most: int) -> None:
@@ -193,12 +196,14 @@ def str_1_makes_way_at_its_limit(limit: int) -> None:
 
 def bor_1_debt_makes_way(debt: int) -> None:
     assert 0 <= debt <= MOST
-    assert (bounded_borrow.make_way(debt) is None) == (debt <= 0)
+    refusal = bounded_borrow.make_way(debt)
+    assert (refusal is None) == (debt <= 0)
 
 
 def bor_2_held_to_share(beyond: int) -> None:
     assert -MOST <= beyond <= MOST
-    assert (bounded_borrow.held_to_share(beyond) is None) == (beyond <= 0)
+    refusal = bounded_borrow.held_to_share(beyond)
+    assert (refusal is None) == (beyond <= 0)
 
 
 def bor_2_a_share_is_within_capacity(capacity: int, weight: int, rivals: int, round_up: bool) -> None:
@@ -215,7 +220,8 @@ def bor_2_rounding_up_gives_at_most_one_more(capacity: int, weight: int, rivals:
 
 def bor_2_alone_it_has_half(capacity: int, weight: int) -> None:
     assert 2 <= capacity <= MOST and 1024 <= weight <= 8192
-    assert bounded_borrow.share_of(capacity, weight, 0, False) == capacity // 2
+    share = bounded_borrow.share_of(capacity, weight, 0, False)
+    assert share == capacity // 2
 
 
 def bor_3_a_ceiling_leaves_share_and_reserve(capacity: int, share: int, reserve: int) -> None:
@@ -267,12 +273,14 @@ def slt_2_settling_moves_no_level(level: int, at: int) -> None:
 
 def slt_2_a_rate_is_no_more_than_the_whole(units: int, capacity: int) -> None:
     assert 1 <= units <= capacity <= 64
-    assert 0 < slot_time.rate_of(units, capacity, 1024) <= slot_time.RATE
+    rate = slot_time.rate_of(units, capacity, 1024)
+    assert 0 < rate <= slot_time.RATE
 
 
 def slt_3_the_first_horizon_is_the_first_service(service: int, share: int, memory: int) -> None:
     assert 1 <= service <= LATEST and 1 <= memory <= 64
-    assert slot_time.horizon_after(0, service, share, memory) == service
+    horizon = slot_time.horizon_after(0, service, share, memory)
+    assert horizon == service
 
 
 def slt_3_the_horizon_moves_towards_the_service(horizon: int, service: int) -> None:

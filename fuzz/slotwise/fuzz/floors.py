@@ -1,13 +1,15 @@
 """The generator's floors: how often each rule of a profile must decide in 100,000 steps. A rule that nobody reaches is an error.
 
-`floors.json` holds what was measured, kept at a tenth.
+`floors.json` holds what was measured (`python -m slotwise.fuzz.measure`), kept at a tenth, and the tilt that reached each rule best.
 """
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
+
+import msgspec
 
 from slotwise.spec import admission as _admission  # noqa: F401  (registers the rules)
 from slotwise.spec.rules import RULES, Rule
@@ -35,15 +37,23 @@ def rules_of(profile: Profile) -> list[Rule]:
     ]  # fmt: skip
 
 
-def all_floors() -> dict[str, dict[str, float]]:
-    """Profile name -> rule -> times per 100,000 steps."""
-    floors: dict[str, dict[str, float]] = json.loads(files(__package__).joinpath("floors.json").read_text("utf-8"))
-    return floors
+def _measured(profile: str) -> dict[str, tuple[float, int]]:
+    return _file().get(profile, {})
+
+
+@cache
+def _file() -> dict[str, dict[str, tuple[float, int]]]:
+    return msgspec.json.decode(files(__package__).joinpath("floors.json").read_bytes(), type=dict[str, dict[str, tuple[float, int]]])
 
 
 def floors_of(profile: str) -> dict[str, float]:
-    """Of a profile by name; empty for one that has none."""
-    return all_floors().get(profile, {})
+    """Rule -> times per 100,000 steps, of a profile by name; empty for one that has none."""
+    return {rule: floor for rule, (floor, _) in _measured(profile).items()}
+
+
+def tilts_of(profile: str) -> dict[str, int]:
+    """Rule -> the tilt that reached it best when the floors were measured. Only a place to start from."""
+    return {rule: tilt for rule, (_, tilt) in _measured(profile).items()}
 
 
 def missed(profile: Profile, hits: Mapping[str, int], steps: int) -> list[Missed]:
@@ -54,8 +64,3 @@ def missed(profile: Profile, hits: Mapping[str, int], steps: int) -> list[Missed
     floors = floors_of(profile.name)
     found = [Missed(rule.id, hits.get(rule.id, 0), floors.get(rule.id, 0.0) * steps / PER) for rule in rules_of(profile)]
     return [m for m in found if m.hits < m.floor or not m.hits or m.rule not in floors]
-
-
-def measured(hits: Mapping[str, int], steps: int) -> dict[str, float]:
-    """Floors for `floors.json`: a tenth of what was reached."""
-    return {rule: round(count * PER / steps / 10, 1) for rule, count in hits.items()}

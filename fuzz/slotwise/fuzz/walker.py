@@ -12,12 +12,13 @@ from hashlib import sha256
 from random import Random
 
 from slotwise.fuzz import floors, generate
+from slotwise.fuzz.lean import Lean
 from slotwise.fuzz.judges import Finding, compared, described, different_at, first_difference, judge
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.report import Failure, Report
 from slotwise.fuzz.shrink import shrink as shrunk
-from slotwise.fuzz.swarm import HALF, TILTS, Swarm, seed_of
+from slotwise.fuzz.swarm import HALF, Swarm, seed_of
 from slotwise.fuzz.target import HasAudit, HasClose, HasState, Stepper, Target
 from slotwise.spec.laws import KNOWN_HAZARDS, Judge
 from slotwise.spec.vocabulary import Command, Observation, Profile, Pump
@@ -28,7 +29,6 @@ LENGTHS = (10, 15, 15, 20, 20, 30, 30, 45, 60, 120)
 DRAIN_AT_MOST = 150
 STATE_EVERY = 64
 TWICE_EVERY = 50                 # episodes: one is played twice
-LEAN = 0.4                       # of the episodes go after the rarest rule
 
 
 @dataclass(slots=True)
@@ -160,9 +160,9 @@ def run_episode(target: Target, profile: Profile, seed: int, *, vary: bool = Fal
 
 def campaign(target: Target, profile: Profile, *, steps: int | None = None, seconds: float | None = None, seed: int = 0, vary: bool = False,
              shrink: bool = True, most: int = 1, floors_count: bool = True, hazards: frozenset[str] | None = None,
-             progress: Callable[[Report], None] | None = None) -> Report:
+             lean: Lean | None = None, progress: Callable[[Report], None] | None = None) -> Report:
     """Play episodes until so many steps or seconds are done, or so many (`most`) different failures are found.
-    Laws in `hazards` (default: those the profile is known to break) are counted and are no failures. `progress` is called some ten times a second.
+    Laws in `hazards` (default: those the profile is known to break) are counted and are no failures. `lean` knows how to reach rare rules. `progress` is called some ten times a second.
     Raises ValueError without steps or seconds."""
     if steps is None and seconds is None:
         raise ValueError("how long? give steps or seconds")
@@ -170,7 +170,7 @@ def campaign(target: Target, profile: Profile, *, steps: int | None = None, seco
     report = Report(target.name, profile.name, seed, compared(target, profile))
     claimed = report.equality or target.name == "reference"
     hits: Counter[str] = Counter({rule.id: 0 for rule in floors.rules_of(profile)} if claimed else {})
-    lean, random, digest = Lean(), Random(f"{seed}/{profile.name}"), sha256()
+    lean, random, digest = lean or Lean(floors.tilts_of(profile.name)), Random(f"{seed}/{profile.name}"), sha256()
     keys: set[tuple[str, str]] = set()
     begun = told = time.perf_counter()
     while (steps is None or report.steps < steps) and (seconds is None or report.seconds < seconds) and len(keys) < most:
@@ -180,7 +180,7 @@ def campaign(target: Target, profile: Profile, *, steps: int | None = None, seco
         report.steps += len(episode.commands)
         report.hazards.update(law for law in episode.broken if law in hazards)
         hits.update(episode.hits)
-        lean.learn(tilt, episode)
+        lean.learn(tilt, episode.hits, len(episode.commands))
         digest.update(repr(episode.seen).encode())
         finding = diagnose(target, episode, hazards) if episode.suspect else again(target, episode) if report.episodes % TWICE_EVERY == 1 else None
         if finding is not None and finding.key not in keys:
@@ -201,23 +201,3 @@ def campaign(target: Target, profile: Profile, *, steps: int | None = None, seco
 
 def _of_profile(hits: Counter[str], profile: Profile) -> dict[str, int]:
     return {rule.id: hits[rule.id] for rule in floors.rules_of(profile) if rule.id in hits}
-
-
-class Lean:
-    """Which tilt reached which rule best; the rule that has decided least is gone after."""
-
-    def __init__(self) -> None:
-        self._best: dict[str, tuple[float, int]] = {}          # rule -> (decisions per step, tilt)
-
-    def tilt(self, hits: Counter[str], random: Random) -> int:
-        if self._best and hits and random.random() < LEAN:
-            rarest = min(hits, key=hits.__getitem__)
-            if rarest in self._best:
-                return self._best[rarest][1]
-        return random.randrange(TILTS) if random.random() < 0.9 else 0
-
-    def learn(self, tilt: int, episode: Episode) -> None:
-        for rule, count in episode.hits.items():
-            rate = count / (len(episode.commands) + 30)        # a few lucky steps are no rate
-            if rate > self._best.get(rule, (0.0, 0))[0]:
-                self._best[rule] = (rate, tilt)

@@ -171,6 +171,8 @@ pub struct Heads {
     files: Vec<File>,
     /// Shapes that heads have.
     occupied: Vec<ShapeId>,
+    /// Those of them that fit, when the rivals were last counted.
+    fitting: Vec<ShapeId>,
     pub rivals: Rivals,
     /// Heads examined since the beginning.
     pub examined: u64,
@@ -235,25 +237,24 @@ impl Heads {
         }
     }
 
-    /// Count the rivals for each resource: sums over the shapes that fit.
+    /// Find the shapes that fit, and count the rivals for each resource: sums over those shapes.
     pub fn count(&mut self, ledger: &Ledger) {
         let rivals = &mut self.rivals;
-        rivals.heads.resize(ledger.free.len(), 0);
-        rivals.weight.resize(ledger.free.len(), 0);
-        for &s in &self.occupied {
-            for &(r, _) in ledger.needs(s).iter() {
-                (rivals.heads[r as usize], rivals.weight[r as usize]) = (0, 0);
-            }
+        for sums in [&mut rivals.heads, &mut rivals.weight] {
+            sums.clear();
+            sums.resize(ledger.free.len(), 0);
         }
+        self.fitting.clear();
         for &s in &self.occupied {
             let (file, fits) = (&self.files[s as usize], fits(ledger, s, self.faults));
+            if fits {
+                self.fitting.push(s);
+            } else if !self.faults.on("pressure_from_a_peer_that_cannot_start") {
+                continue;
+            }
             for &(r, _) in ledger.needs(s).iter() {
-                if fits || self.faults.on("pressure_from_a_peer_that_cannot_start") {
-                    rivals.heads[r as usize] += file.count;
-                }
-                if fits {
-                    rivals.weight[r as usize] += file.weight;
-                }
+                rivals.heads[r as usize] += file.count;
+                rivals.weight[r as usize] += if fits { file.weight } else { 0 };
             }
         }
     }
@@ -261,10 +262,7 @@ impl Heads {
     /// The first head that nothing holds back. The rivals must be counted.
     pub fn choose(&mut self, ledger: &Ledger, rule: &impl Rule) -> Option<(Key, GroupId, Borrowed)> {
         let mut best: Option<(Key, GroupId, Borrowed)> = None;
-        for &s in &self.occupied {
-            if !fits(ledger, s, self.faults) {
-                continue;
-            }
+        for &s in &self.fitting {
             let asked = rule.asked(ledger, s, &self.rivals);
             let later = |key: Key| best.as_ref().is_some_and(|best| key >= best.0);
             let mut found = None;

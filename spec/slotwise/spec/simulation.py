@@ -93,7 +93,7 @@ class Run:
             "scenario": self.scenario.name, "profile": self.profile, "engine": self.engine, "wall_s": self.wall / SECOND,
             "utilization": round(self.utilization, 6), "idle_slot_s": self.idle_slot_s,
             "waits": {group: {"p50_s": percentile(waits, 50) / SECOND, "p95_s": percentile(waits, 95) / SECOND, "max_s": max(waits, default=0) / SECOND} for group, waits in self.waits().items()},
-            "digest": self.digest, "unserved": self.unserved,
+            "digest": self.digest, **({"unserved": self.unserved} if self.unserved else {}),
         }  # fmt: skip
 
 

@@ -198,6 +198,11 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     discarded_task_lingers: bool = False        # a discarded task stays in its FIFO until it is met at the head
     idle_group_keeps_place: bool = False        # after its last waiting task is discarded
 
+    def __post_init__(self) -> None:
+        """Raises ValueError: the switches are defects of systems that count tasks."""
+        if isinstance(self.discipline, SlotTime) and (self.accepts_the_impossible or self.discarded_task_lingers or self.idle_group_keeps_place):
+            raise ValueError("slot-time has no accepts_the_impossible, discarded_task_lingers or idle_group_keeps_place")
+
 
 _STRICT = Profile("strict", Strict(), released_memory=8192, accepts_the_impossible=True, discarded_task_lingers=True)
 _replace = msgspec.structs.replace

@@ -24,14 +24,22 @@ impl Line {
 /// The result of a subtree.
 #[derive(Clone, Copy, Debug)]
 struct Won {
-    slot: usize,
     /// It holds from here,
-    from: i128,
-    /// up to here. Before `from`: the node is spoilt, and so is every node above it.
-    to: i128,
+    from: i64,
+    /// up to here, at most `END`. Before `from`: the result is to be found again, here and in every node above.
+    to: i64,
+    slot: u32,
 }
 
-const SPOILT: Won = Won { slot: 0, from: 1, to: 0 };
+impl Won {
+    fn holds(&self, instant: i128) -> bool {
+        i128::from(self.from) <= instant && instant <= i128::from(self.to)
+    }
+}
+
+/// No result is kept for later instants.
+const END: i64 = i64::MAX - 1;
+const SPOILT: Won = Won { from: 1, to: 0, slot: 0 };
 
 /// A subtree: the leaves from `first`, so many.
 #[derive(Clone, Copy, Debug)]
@@ -113,12 +121,11 @@ impl Tournament {
 
     /// The least line at an instant; of equals the earlier turn. `examined` counts the heads that were compared.
     pub fn best(&mut self, instant: i128, examined: &mut u64) -> Option<&Line> {
-        if self.lines.is_empty() {
-            return None;
+        *examined += u64::from(!self.lines.is_empty());
+        if self.nodes.get(1).is_some_and(|root| !root.holds(instant)) {
+            self.repair(self.root(), instant, examined);
         }
-        *examined += 1;
-        let Won { slot, .. } = self.repair(self.root(), instant, examined)?;
-        self.lines.get(slot)
+        self.lines.get(self.nodes.get(1).map_or(0, |root| root.slot as usize))
     }
 
     /// The groups whose line is below the bound (level, turn) at an instant, in no order.
@@ -135,7 +142,7 @@ impl Tournament {
             }
             for half in part.halves() {
                 *examined += 1;
-                if self.winner(half).is_some_and(|won| is_below(&self.lines[won.slot])) {
+                if self.winner(half).is_some_and(|won| is_below(&self.lines[won.slot as usize])) {
                     look.push(half);
                 }
             }
@@ -152,30 +159,29 @@ impl Tournament {
         if part.first >= self.lines.len() {
             None
         } else if part.span == 1 {
-            Some(Won { slot: part.first, from: i128::MIN, to: i128::MAX })
+            Some(Won { from: i64::MIN, to: END, slot: part.first as u32 })
         } else {
             Some(self.nodes[part.node])
         }
     }
 
-    fn repair(&mut self, part: Part, instant: i128, examined: &mut u64) -> Option<Won> {
-        let known = self.winner(part)?;
-        if known.from <= instant && instant <= known.to {
-            return Some(known);
-        }
-        let [left, right] = part.halves().map(|half| self.repair(half, instant, examined));
-        let left = left?;
-        let won = match right {
-            None => left,
-            Some(right) => {
-                *examined += 1;
-                let (first, from, to) = duel(&self.lines[left.slot], &self.lines[right.slot], instant);
-                let slot = if first { left.slot } else { right.slot };
-                Won { slot, from: from.max(left.from).max(right.from), to: to.min(left.to).min(right.to) }
+    /// Find the result again, of a subtree that has inner nodes and at least one line.
+    fn repair(&mut self, part: Part, instant: i128, examined: &mut u64) {
+        let halves = part.halves();
+        for half in halves {
+            if half.span > 1 && half.first < self.lines.len() && !self.nodes[half.node].holds(instant) {
+                self.repair(half, instant, examined);
             }
+        }
+        let [left, right] = halves.map(|half| self.winner(half));
+        self.nodes[part.node] = match (left, right) {
+            (Some(left), Some(right)) => {
+                *examined += 1;
+                let won = duel(&self.lines, left.slot, right.slot, instant);
+                Won { from: won.from.max(left.from).max(right.from), to: won.to.min(left.to).min(right.to), ..won }
+            }
+            (left, _) => left.unwrap_or(SPOILT),
         };
-        self.nodes[part.node] = won;
-        Some(won)
     }
 
     /// What is wrong with the structure, at any instant.
@@ -195,9 +201,9 @@ impl Tournament {
                 if won.from > won.to {
                     continue;
                 }
-                let (a, b) = (&self.lines[won.slot], &self.lines[least.slot]);
-                let beaten = |instant: i128| (b.at(instant), b.turn) < (a.at(instant), a.turn);
-                let (from, to) = (won.from.max(0), won.to.min(1 << 67));
+                let (a, b) = (&self.lines[won.slot as usize], &self.lines[least.slot as usize]);
+                let beaten = |instant: i64| (b.at(instant.into()), b.turn) < (a.at(instant.into()), a.turn);
+                let (from, to) = (won.from.max(0), won.to);
                 if won.from < least.from || least.to < won.to || (from <= to && (beaten(from) || beaten(to))) {
                     wrong.push(format!("{name}: node {} holds a result that does not hold", part.node));
                 }
@@ -207,16 +213,19 @@ impl Tournament {
     }
 }
 
-/// Is the first line less at the instant, and between which instants does that answer hold?
-fn duel(a: &Line, b: &Line, instant: i128) -> (bool, i128, i128) {
-    if a.slope == b.slope {
-        return ((a.base, a.turn) < (b.base, b.turn), i128::MIN, i128::MAX);
+/// Which of two lines is less at the instant, and between which instants is it?
+fn duel(lines: &[Line], left: u32, right: u32, instant: i128) -> Won {
+    let (mut steep, mut flat) = (left, right);
+    if lines[left as usize].slope < lines[right as usize].slope {
+        (steep, flat) = (right, left);
     }
-    if a.slope < b.slope {
-        let (won, from, to) = duel(b, a, instant);
-        return (!won, from, to);
+    let (a, b) = (&lines[steep as usize], &lines[flat as usize]);
+    let ahead = b.base - a.base - i128::from(a.turn > b.turn);
+    if a.slope == b.slope {
+        return Won { from: i64::MIN, to: END, slot: if ahead >= 0 { steep } else { flat } };
     }
     // The steeper is less up to the crossing, and on it if its turn is earlier.
-    let last = (b.base - a.base - i128::from(a.turn > b.turn)).div_euclid(a.slope - b.slope);
-    if instant <= last { (true, i128::MIN, last) } else { (false, last + 1, i128::MAX) }
+    let last = ahead.div_euclid(a.slope - b.slope);
+    let kept = last.clamp(i64::MIN.into(), END.into()) as i64;
+    if instant <= last { Won { from: i64::MIN, to: kept, slot: steep } } else { Won { from: kept + 1, to: END, slot: flat } }
 }

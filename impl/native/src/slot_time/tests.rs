@@ -435,7 +435,7 @@ fn the_tournament_finds_the_least_line_at_any_instant() {
                 }
                 _ => {}
             }
-            let instant = i128::from(dice.below(60));
+            let instant = i128::from(dice.below(60)) << dice.pick(&[0, 0, 0, 60]);
             let key = |line: &Line| (line.at(instant), line.turn);
             assert_eq!(tournament.best(instant, &mut examined).copied(), lines.iter().copied().min_by_key(key));
             let bound = (i128::from(dice.below(400)) - 100, dice.below(1 << 60));

@@ -1,0 +1,94 @@
+"""The contracts that CrossHair proves hold for small numbers too, and each has a kept verdict. (The proofs are run by CI.)"""
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import textwrap
+import traceback
+from collections.abc import Callable
+
+import pytest
+
+from slotwise.fuzz import mutants, symbolic
+from slotwise.fuzz.symbolic import CONFIRMED, all_contracts, drift, kept, rule_of
+from slotwise.spec.rules import RULES
+
+SOME = {int: (0, 1, 2, 3, 1024, 5000), bool: (False, True), str | None: (None, "", "l1", "x")}
+
+
+def preconditions(contract: Callable[..., None]) -> set[int]:
+    """The lines of the leading assertions."""
+    source, first = inspect.getsourcelines(contract)
+    body = ast.parse(textwrap.dedent("".join(source))).body[0]
+    assert isinstance(body, ast.FunctionDef)
+    statements = itertools.dropwhile(lambda statement: isinstance(statement, ast.Expr), body.body)
+    leading = itertools.takewhile(lambda statement: isinstance(statement, ast.Assert), statements)
+    return {first - 1 + statement.lineno for statement in leading}
+
+
+def meant(contract: Callable[..., None], arguments: tuple[object, ...]) -> bool:
+    """Call it. False: these numbers are not meant. Raises AssertionError where it promises too much."""
+    try:
+        contract(*arguments)
+    except AssertionError as error:
+        frame = next(frame for frame in traceback.extract_tb(error.__traceback__) if frame.name == contract.__name__)
+        if frame.lineno in preconditions(contract):
+            return False
+        raise
+    return True
+
+
+def tried(contract: Callable[..., None]) -> int:
+    kinds = inspect.get_annotations(contract, eval_str=True)
+    choices = [SOME[kinds[name]] for name in inspect.signature(contract).parameters]
+    return sum(meant(contract, arguments) for arguments in itertools.islice(itertools.product(*choices), 2000))
+
+
+@pytest.mark.parametrize("name", all_contracts())
+def test_it_holds_for_small_numbers(name: str) -> None:
+    assert tried(all_contracts()[name]) > 0, "none of the numbers tried is meant"
+
+
+@pytest.mark.parametrize("name", all_contracts())
+def test_what_it_promises_is_not_taken_for_what_is_meant(name: str) -> None:
+    assert symbolic.is_contract(all_contracts()[name])
+
+
+def test_every_contract_has_a_kept_verdict_and_names_a_rule() -> None:
+    assert list(kept()) == list(all_contracts())
+    assert set(kept().values()) == {CONFIRMED}
+
+
+def test_most_rules_are_proved() -> None:
+    assert len({rule_of(name) for name in kept()}) >= 0.8 * len(RULES)
+    with pytest.raises(ValueError, match="no rule SLT-99"):
+        rule_of("slt_99_nothing")
+
+
+def test_drift_is_named() -> None:
+    assert drift({"a": CONFIRMED}, {"a": CONFIRMED}) == []
+    assert drift({"a": CONFIRMED}, {"a": "cannot_confirm: no time"}) == []
+    assert drift({"a": "post_fail: 3"}, {"a": CONFIRMED}) == ["a: kept confirmed, now post_fail: 3"]
+    assert drift({"a": CONFIRMED}, {}) == ["a: no verdict is kept (now confirmed)"]
+    assert drift({}, {"a": CONFIRMED}) == ["a: kept, but there is no such contract"]
+
+
+WRONG = {
+    "bounded_borrow.ceiling_of: return max(0, max(0, capacity - reserve) - share) -> return max(0, max(0, capacity + reserve) - share)": "bor_3_a_ceiling_leaves_share_and_reserve",
+    "admission.no_capacity: if ledger.free(resource) < units: -> if ledger.free(resource) <= units:": "adm_1_fits_or_not",
+    "slot_time.running_limit: return 'running_limit' if discipline.limited(group) else None -> return None": "slt_9_never_more_than_its_limit",
+}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_wrong_rule_breaks_its_contract(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = mutants.load(next(mutant for mutant in mutants.mutants() if mutant.key == key))
+    for name, module in {"a": "admission", "q": "fair_queue", "bounded_borrow": "bounded_borrow", "slot_time": "slot_time", "strict": "strict"}.items():
+        monkeypatch.setattr(f"slotwise.fuzz.contracts.{name}", copy.modules[module])
+    contract = all_contracts()[WRONG[key]]
+    with pytest.raises(AssertionError):
+        tried(contract)
+    crosshair = pytest.importorskip("crosshair")
+    assert crosshair
+    assert "AssertionError" in symbolic.verdict(contract)

@@ -144,3 +144,12 @@ def test_a_scenario_that_is_not_there() -> None:
         scenarios.find("nope")
     with pytest.raises(ScenarioError, match=r"nope\.json: No such file"):
         scenarios.find("nope.json")
+
+
+def test_utilization_is_that_of_the_busiest_resource() -> None:
+    """For 10 ns, one of a's four units and two of b's two are in use; then nothing of b's for 10 more."""
+    needs = [{"a": 1, "b": 2}, {"a": 1}]
+    arrivals = tuple(Arrival(10 * i, v.Task(f"t{i}", "g", need), 10) for i, need in enumerate(needs))
+    run = simulate(v.PROFILES["slotwise"], Scenario("two resources", {"a": 4, "b": 2}, arrivals))
+    assert (run.busiest(), run.utilization, run.idle_slot_s) == ((20, 40), 0.5, 20 / SECOND)
+    assert run.as_json()["waits"] == {"g": {"p50_s": 0.0, "p95_s": 0.0, "max_s": 0.0}}

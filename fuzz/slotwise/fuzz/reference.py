@@ -53,9 +53,8 @@ def _own(value: Any) -> Any:
         return [_own(inner) for inner in value]
     if isinstance(value, set):
         return set(value)
-    if dataclasses.is_dataclass(value) and not value.__dataclass_params__.frozen:    # type: ignore[attr-defined]
-        return _copied(value)
-    return value
+    parameters = getattr(value, "__dataclass_params__", None)
+    return value if parameters is None or parameters.frozen else _copied(value)
 
 
 TARGET = Target("reference", Reference)

@@ -81,12 +81,8 @@ class Shrinker:
         self.checks = 0
 
     def run(self) -> Finding:
-        before = -1
-        while before != self.checks and not self.late:
-            before = self.checks
-            if self.once():
-                continue
-            break
+        while not self.late and self.once():
+            pass
         return self.finding
 
     @property
@@ -96,7 +92,8 @@ class Shrinker:
     def once(self) -> bool:
         """Every pass. True: something became smaller."""
         passes: tuple[Callable[[], bool], ...] = (self.drop_groups, self.drop_resources, self.merge_all, self.drop_commands, self.drop_tasks, self.merge, self.simplify, self.set_up, self.times, self.names)
-        return any([step() for step in passes])
+        gained = [step() for step in passes]
+        return any(gained)
 
     def fails(self, case: Case) -> bool:
         """Does it fail in the same way? If so it is the smallest so far, cut off at the failing command."""
@@ -125,7 +122,8 @@ class Shrinker:
     # passes: each goes on as long as it gains, and says whether it did
     def drop_groups(self) -> bool:
         names = sorted({task.group for op in self.case.ops if isinstance(op.command, Enqueue) for task in op.command.tasks})
-        return len(names) > 1 and any([self.attempt(_filtered(self.case.ops, lambda task, name=name: task if task.group != name else None)) for name in names])
+        gained = [self.attempt(_filtered(self.case.ops, partial(_of_others, name))) for name in names if len(names) > 1]
+        return any(gained)
 
     def drop_resources(self) -> bool:
         gained = False
@@ -238,6 +236,10 @@ def _filtered(ops: Sequence[Op], kept: Callable[[Task], Task | None]) -> list[Op
         else:
             some.append(op)
     return some
+
+
+def _of_others(group: str, task: Task) -> Task | None:
+    return None if task.group == group else task
 
 
 def _without(resource: str, task: Task) -> Task | None:

@@ -12,8 +12,8 @@ from hashlib import sha256
 from random import Random
 
 from slotwise.fuzz import floors, generate
-from slotwise.fuzz.lean import Lean
 from slotwise.fuzz.judges import Finding, compared, described, different_at, first_difference, judge
+from slotwise.fuzz.lean import Lean
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.report import Failure, Report

@@ -9,6 +9,9 @@ pub mod leases;
 pub mod ledger;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "python")]
+mod python_simulation;
+pub mod simulation;
 pub mod slot_time;
 pub mod state;
 pub mod strict;

@@ -120,7 +120,8 @@ struct Arrival<'a> {
 impl<'a> Scenario<'a> {
     /// Read the JSON of a scenario.
     pub fn read(json: &'a [u8]) -> Result<Self, String> {
-        let file: File = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let text = std::str::from_utf8(json).map_err(|error| error.to_string())?;
+        let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let capacity = file.capacity.0.into_iter().map(|(name, units)| (name.into_owned(), units)).collect();
         let groups = file.groups.into_iter().map(FileGroup::group).collect::<Result<Vec<_>, _>>()?;
         let mut known: Map<&str, Vec<(Text, i64)>> = Map::default();

@@ -119,6 +119,7 @@ pub struct SlotTime {
     /// The largest virtual time.
     latest: i128,
     examined: u64,
+    compared: u64,
 }
 
 impl SlotTime {
@@ -135,6 +136,7 @@ impl SlotTime {
             horizon: 0,
             latest: 0,
             examined: 0,
+            compared: 0,
         }
     }
 
@@ -180,9 +182,14 @@ impl SlotTime {
         self.groups[g as usize].overtaken
     }
 
-    /// Heads compared in decisions so far.
+    /// Heads that decisions have looked at.
     pub fn examined(&self) -> u64 {
         self.examined
+    }
+
+    /// Comparisons of two heads that have kept them in order.
+    pub fn compared(&self) -> u64 {
+        self.compared
     }
 
     // What happens --------------------------------------------------------------------------------------------------------------------

@@ -53,11 +53,7 @@ class Book:
 
     def fits(self, task: Task) -> bool:
         """Are its units free now?"""
-        free = self.free
-        for resource, units in task.needs.items():
-            if free.get(resource, 0) < units:
-                return False
-        return True
+        return all(self.free.get(resource, 0) >= units for resource, units in task.needs.items())
 
     def possible(self, task: Task) -> bool:
         """Would they be, if nothing ran?"""

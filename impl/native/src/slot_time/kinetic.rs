@@ -119,20 +119,19 @@ impl Tournament {
         }
     }
 
-    /// The least line at an instant; of equals the earlier turn. `examined` counts the heads that were compared.
-    pub fn best(&mut self, instant: i128, examined: &mut u64) -> Option<&Line> {
-        *examined += u64::from(!self.lines.is_empty());
+    /// The least line at an instant; of equals the earlier turn. `compared` counts the matches played again.
+    pub fn best(&mut self, instant: i128, compared: &mut u64) -> Option<&Line> {
         if self.nodes.get(1).is_some_and(|root| !root.holds(instant)) {
-            self.repair(self.root(), instant, examined);
+            self.repair(self.root(), instant, compared);
         }
         self.lines.get(self.nodes.get(1).map_or(0, |root| root.slot as usize))
     }
 
     /// The groups whose line is below the bound (level, turn) at an instant, in no order.
-    pub fn below(&mut self, instant: i128, bound: (i128, u64), examined: &mut u64) -> Vec<u32> {
+    pub fn below(&mut self, instant: i128, bound: (i128, u64), compared: &mut u64) -> Vec<u32> {
         let (mut found, mut look) = (Vec::new(), Vec::new());
         let is_below = |line: &Line| (line.at(instant), line.turn) < bound;
-        if self.best(instant, examined).is_some_and(is_below) {
+        if self.best(instant, compared).is_some_and(is_below) {
             look.push(self.root());
         }
         while let Some(part) = look.pop() {
@@ -141,7 +140,7 @@ impl Tournament {
                 continue;
             }
             for half in part.halves() {
-                *examined += 1;
+                *compared += 1;
                 if self.winner(half).is_some_and(|won| is_below(&self.lines[won.slot as usize])) {
                     look.push(half);
                 }
@@ -166,17 +165,17 @@ impl Tournament {
     }
 
     /// Find the result again, of a subtree that has inner nodes and at least one line.
-    fn repair(&mut self, part: Part, instant: i128, examined: &mut u64) {
+    fn repair(&mut self, part: Part, instant: i128, compared: &mut u64) {
         let halves = part.halves();
         for half in halves {
             if half.span > 1 && half.first < self.lines.len() && !self.nodes[half.node].holds(instant) {
-                self.repair(half, instant, examined);
+                self.repair(half, instant, compared);
             }
         }
         let [left, right] = halves.map(|half| self.winner(half));
         self.nodes[part.node] = match (left, right) {
             (Some(left), Some(right)) => {
-                *examined += 1;
+                *compared += 1;
                 let won = duel(&self.lines, left.slot, right.slot, instant);
                 Won { from: won.from.max(left.from).max(right.from), to: won.to.min(left.to).min(right.to), ..won }
             }

@@ -113,8 +113,9 @@ impl SlotTime {
     /// Of the shape's heads the first by index: level, turn, group, and whether it was never overtaken.
     fn first(&mut self, shape: ShapeId, instant: i128) -> Option<(i128, u64, u32, bool)> {
         let heads = &mut self.heads[shape as usize];
-        let fresh = heads.fresh.best(instant, &mut self.examined).map(|line| (line.at(instant), line.turn, line.group, true));
-        let passed = heads.passed.best(instant, &mut self.examined).map(|line| (line.at(instant), line.turn, line.group, false));
+        self.examined += u64::from(!heads.fresh.is_empty()) + u64::from(!heads.passed.is_empty());
+        let fresh = heads.fresh.best(instant, &mut self.compared).map(|line| (line.at(instant), line.turn, line.group, true));
+        let passed = heads.passed.best(instant, &mut self.compared).map(|line| (line.at(instant), line.turn, line.group, false));
         fresh.into_iter().chain(passed).min()
     }
 
@@ -152,7 +153,8 @@ impl SlotTime {
                 let (first, fresh) = self.first_place(ledger, shape, at, free_before);
                 overtaken.extend(fresh.filter(|_| first < place && bound.is_none_or(|bound| first <= bound)));
             } else if let Place::Index(level, turn) = bound.map_or(place, |bound| bound.min(place)) {
-                overtaken.extend(self.heads[shape as usize].fresh.below(instant, (level, turn), &mut self.examined));
+                overtaken.extend(self.heads[shape as usize].fresh.below(instant, (level, turn), &mut self.compared));
+                self.examined += 1;
             }
         }
         for other in overtaken {

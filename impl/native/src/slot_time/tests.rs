@@ -410,7 +410,7 @@ fn nothing_is_left_when_nothing_waits_or_runs() {
 
 #[test]
 fn the_tournament_finds_the_least_line_at_any_instant() {
-    let mut examined = 0;
+    let mut compared = 0;
     for seed in 0..200 {
         let mut dice = Dice(seed);
         let (mut tournament, mut lines) = (Tournament::default(), Vec::<Line>::new());
@@ -437,9 +437,9 @@ fn the_tournament_finds_the_least_line_at_any_instant() {
             }
             let instant = i128::from(dice.below(60)) << dice.pick(&[0, 0, 0, 60]);
             let key = |line: &Line| (line.at(instant), line.turn);
-            assert_eq!(tournament.best(instant, &mut examined).copied(), lines.iter().copied().min_by_key(key));
+            assert_eq!(tournament.best(instant, &mut compared).copied(), lines.iter().copied().min_by_key(key));
             let bound = (i128::from(dice.below(400)) - 100, dice.below(1 << 60));
-            let mut below = tournament.below(instant, bound, &mut examined);
+            let mut below = tournament.below(instant, bound, &mut compared);
             below.sort_unstable();
             let mut due: Vec<u32> = lines.iter().filter(|line| key(line) < bound).map(|line| line.group).collect();
             due.sort_unstable();

@@ -136,12 +136,11 @@ def test_waits_are_bounded() -> None:
 
 @pytest.mark.parametrize(("fits", "laws"), [(False, []), (True, ["LAW-14"])])
 def test_only_waits_of_a_head_that_fits_are_bounded(fits: bool, laws: list[str]) -> None:
-    """While `c0` runs, `b0` does not fit if it needs two."""
-    wide = {"r": 1 if fits else 2}
+    """Of two units one is always taken, so that `b0` does not fit if it needs both."""
     tasks = [f"a{i}" for i in range(60)]
-    steps: Steps = [(come("c0", *tasks), accepted("c0", *tasks)), (Pump(at_most=1), [started(1, "c0"), ("full",)]), (come("b0", needs=wide), accepted("b0"))]
-    for at, id in enumerate(tasks):
-        steps += [(Pump(at_most=1, at=at), [started(at + 2, id), ("full",)]), (Release(lease=at + 2, at=at + 1), [("released", at + 2)])]
+    steps: Steps = [(come(*tasks), accepted(*tasks)), (Pump(at_most=1), [started(1, "a0"), ("full",)]), (come("b0", needs={"r": 1 if fits else 2}), accepted("b0"))]
+    for at, id in enumerate(tasks[1:], 1):
+        steps += [(Pump(at_most=1, at=at), [started(at + 1, id), ("full",)]), (Release(lease=at, at=at), [("released", at)])]
     assert judged({"r": 2}, steps) == laws
 
 

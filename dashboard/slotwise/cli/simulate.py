@@ -34,10 +34,18 @@ def play(scenario: Scenario, profile: Profile, engine: str) -> Run:
         return program.simulate(profile, scenario)
     if engine == "reference":
         return simulation.simulate(profile, scenario)
-    from slotwise.fuzz import targets
+    return native(scenario, profile)
 
-    scheduler = targets.load("native").make(profile, scenario.capacity)
-    return simulation.play(scenario, scheduler.step, profile=profile.name, engine=engine)
+
+def native(scenario: Scenario, profile: Profile) -> Run:
+    """The engine plays the whole scenario in one call."""
+    try:
+        from slotwise.impl import _native
+    except ImportError as error:
+        raise Stop(f"engine native: {error}; `pip install .` builds it") from None
+    starts, ends, unserved = _native.simulate(profile, scenario)
+    tasks = [arrival.task.id for arrival in scenario.arrivals]
+    return Run(scenario, profile.name, "native", [(at, lease, tasks[place]) for at, lease, place in starts], ends, {tasks[place]: why for place, why in unserved})
 
 
 def show(scenario: Scenario, runs: Sequence[Run]) -> None:

@@ -346,7 +346,7 @@ def slt_10_units_are_kept_for_the_patient(capacity: int, wide: int, units: int) 
     assert 1 <= wide <= capacity <= MOST and 1 <= units <= capacity
     discipline = _slot_time(capacity, overtaken={"w": 0})
     patient = (_needs(wide, "p", "w"), _group())
-    discipline.queue.live["w"] = patient
+    q.accept(discipline.queue, *patient)
     assert (slot_time.kept_units(discipline, _needs(units), [patient], 1) is None) == (wide + units <= capacity)
 
 
@@ -354,6 +354,6 @@ def slt_11_overtaken_when_short_of_what_was_taken(capacity: int, held: int, wide
     assert 1 <= units <= held <= capacity <= MOST and 1 <= wide <= capacity
     discipline = _slot_time(capacity, ("g", held))
     passed = (_needs(wide, "p", "w"), _group())
-    discipline.queue.live["w"] = passed
+    q.accept(discipline.queue, *passed)
     slot_time.note_overtaken(discipline, _needs(units), [passed], 7)
     assert discipline.overtaken == ({"w": 7} if capacity - held < wide else {})

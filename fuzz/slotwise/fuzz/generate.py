@@ -97,7 +97,7 @@ def begin(profile: Profile, commands: Collection[str], choose: Choose, *, vary: 
     resources = choose.one_of(RESOURCES[:2] if style.long else RESOURCES, "resources")
     capacity = {resource: choose.one_of(FEW if style.long else UNITS, "units") for resource in resources}
     names = ("a", "b", "c", "d", "e")[: choose.one_of(NUMBERS[:3] if style.long else NUMBERS, "groups")]
-    groups = [Group(name, 1.0, choose.one_of((None, None, 0, 2), "share limit")) if style.long else group_of(name, choose, plain) for name in names]
+    groups = [group_of(name, choose, plain, alike=style.long) for name in names]
     shapes = {name: choose.one_of(("unit", "unit", "unit", "wide", "narrow", "other"), "") if style.steady else "" for name in names}
     return Model(profile, capacity, style, kinds, known, groups, shapes, choose.one_of((1, 4, 10, 10, 1000, 1_000_000_007), "span"), Book(capacity), plain=plain)
 
@@ -120,10 +120,14 @@ def varied(profile: Profile, choose: Choose) -> Profile:
     return v.Profile(profile.name, discipline, memory, profile.accepts_the_impossible, profile.discarded_task_lingers, profile.idle_group_keeps_place)
 
 
-def group_of(name: str, choose: Choose, plain: bool) -> Group:
+def group_of(name: str, choose: Choose, plain: bool, alike: bool = False) -> Group:
+    """`plain`: without limits. `alike`: all of one weight."""
+    weight = 1.0 if alike else choose.one_of(WEIGHTS, "weight")
     if plain:
-        return Group(name, choose.one_of(WEIGHTS, "weight"))
-    return Group(name, choose.one_of(WEIGHTS, "weight"), choose.one_of(LIMITS, "share limit"), choose.one_of(LIMITS, "running limit"))
+        return Group(name, weight)
+    if alike:
+        return Group(name, weight, choose.one_of((None, None, 0, 2), "share limit"))
+    return Group(name, weight, choose.one_of(LIMITS, "share limit"), choose.one_of(LIMITS, "running limit"))
 
 
 def draw(model: Model, choose: Choose) -> Command:

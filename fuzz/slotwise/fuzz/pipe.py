@@ -13,6 +13,7 @@ from __future__ import annotations
 import selectors
 import shlex
 import subprocess
+from contextlib import suppress
 from typing import IO, Any
 
 import msgspec
@@ -41,11 +42,9 @@ class Program:
     def ask(self, line: bytes) -> bytes:
         """Send a line and return the answer's. Raises TargetError."""
         process = self._started()
-        try:
+        with suppress(OSError):                          # it has ended; what it said before that says more
             _pipe(process.stdin).write(line + b"\n")
             _pipe(process.stdin).flush()
-        except OSError:
-            raise self.ended("it has closed its input") from None
         return self._line(process)
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -86,8 +85,9 @@ class Program:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-            _pipe(process.stdin).close()
-            _pipe(process.stdout).close()
+            for stream in (process.stdin, process.stdout):
+                with suppress(OSError):
+                    _pipe(stream).close()
         return TargetError(f"target {self.name}: {why}{code}")
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The shrinker: a shorter list of commands that fails in the same way (same kind; same rule or law).
 
-It works on commands. Those that lean on what came before do so by name: a release means "the lease of that task", a commit "what was last
-selected", so that they keep their meaning when commands before them go. First commands go, then tasks; then arguments, times, capacity,
+It works on commands. Those that lean on what came before do so by name: a release means "the lease of that task" (or, where that will do,
+"the oldest that runs"), a commit "what was last selected", so that they keep their meaning when commands before them go. First commands go, then tasks; then arguments, times, capacity,
 profile and names become simpler; again, until nothing more does.
 """
 from __future__ import annotations
@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 from msgspec.structs import replace as changed
 
 from slotwise.fuzz.judges import Finding, Later, judge
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.report import Failure
-from slotwise.fuzz.simpler import simpler_names, simpler_setups, simpler_times, variants
+from slotwise.fuzz.simpler import simpler_names, simpler_setups, simpler_times, smaller_gaps, variants
 from slotwise.fuzz.target import Target
 from slotwise.spec.book import Book
 from slotwise.spec.laws import KNOWN_HAZARDS, LAWS
@@ -31,14 +32,18 @@ class Op:
     command: Command
     lease_of: str | None = None      # release: the task whose lease it is
     nth: int = 0                     # of the leases of tasks of that id
+    oldest: bool = False             # release: the oldest lease that runs
     last: bool = False               # commit: the version last selected
 
     def plan(self) -> Command | Later:
-        return partial(_now, self) if self.lease_of is not None or self.last else self.command
+        return partial(_now, self) if self.lease_of is not None or self.oldest or self.last else self.command
 
 
 def _now(op: Op, book: Book) -> Command | None:
     command = op.command
+    if op.oldest and isinstance(command, Release):
+        oldest = next(iter(book.running), None)
+        return None if oldest is None else changed(command, lease=oldest)
     if isinstance(command, Release):
         leases = [lease for lease, id in book.names.items() if id == op.lease_of]
         return changed(command, lease=leases[op.nth]) if op.nth < len(leases) else None
@@ -91,7 +96,7 @@ class Shrinker:
 
     def once(self) -> bool:
         """Every pass. True: something became smaller."""
-        passes: tuple[Callable[[], bool], ...] = (self.drop_groups, self.drop_resources, self.merge_all, self.drop_commands, self.drop_tasks, self.merge, self.simplify, self.set_up, self.times, self.names)
+        passes: tuple[Callable[[], bool], ...] = (self.loosen, self.coarse, self.drop_groups, self.drop_resources, self.merge_all, self.drop_commands, self.drop_tasks, self.merge, self.simplify, self.set_up, self.times, self.names)
         gained = [step() for step in passes]
         return any(gained)
 
@@ -120,6 +125,11 @@ class Shrinker:
         return self.fails(replace(self.case, ops=ops))
 
     # passes: each goes on as long as it gains, and says whether it did
+    def loosen(self) -> bool:
+        """Releases mean the oldest that runs, so that others may run in the place of those that go."""
+        ops = [Op(op.command, oldest=True) if op.lease_of is not None else op for op in self.case.ops]
+        return ops != self.case.ops and self.attempt(ops)
+
     def drop_groups(self) -> bool:
         names = sorted({task.group for op in self.case.ops if isinstance(op.command, Enqueue) for task in op.command.tasks})
         gained = [self.attempt(_filtered(self.case.ops, partial(_of_others, name))) for name in names if len(names) > 1]
@@ -193,23 +203,44 @@ class Shrinker:
                 gained |= self.attempt([*ops[:into], both, *ops[into + 1 : at], *ops[at + 1 :]])
         return gained
 
+    def coarse(self) -> bool:
+        """Simpler times and capacities, at one go: what is left has less to lean on."""
+        ops = self.case.ops
+        gained = any(self.attempt(_with(ops, commands)) for commands in simpler_times([op.command for op in ops]))
+        return self.set_up() or gained
+
     def simplify(self) -> bool:
         gained = False
         for at in range(len(self.case.ops)):
-            again = True
-            while again and at < len(self.case.ops) and not self.late:
+            number = 0
+            while at < len(self.case.ops) and not self.late:
                 op = self.case.ops[at]
-                again = any(self.swap(at, replace(op, command=variant)) for variant in variants(op.command))
-                if op.lease_of is not None and not again:
-                    again = self.swap(at, Op(changed(op.command, lease=0)))        # any lease will do
-                gained |= again
+                variant = next(islice(variants(op.command), number, None), None)
+                if variant is None:
+                    break
+                if self.swap(at, replace(op, command=variant)):
+                    gained = True
+                else:
+                    number += 1
+            if at < len(self.case.ops) and (op := self.case.ops[at]).lease_of is not None:
+                gained |= self.swap(at, Op(changed(op.command, lease=0)))        # any lease will do
         return gained
 
     def set_up(self) -> bool:
-        return self._first_of(lambda: (replace(self.case, profile=p, capacity=c) for p, c in simpler_setups(self.case.profile, self.case.capacity)))
+        gained = False
+        while any(self.fails(replace(self.case, profile=profile, capacity=capacity)) for profile, capacity in simpler_setups(self.case.profile, self.case.capacity)):
+            gained = True
+        return gained
 
     def times(self) -> bool:
-        return self._first_of(lambda: (replace(self.case, ops=_with(self.case.ops, commands)) for commands in simpler_times([op.command for op in self.case.ops])))
+        gained = False
+        for at in range(len(self.case.ops)):
+            commands = [op.command for op in self.case.ops]
+            for fewer in smaller_gaps(commands, at):
+                if self.attempt(_with(self.case.ops, fewer)):
+                    gained = True
+                    break
+        return gained
 
     def names(self) -> bool:
         found = simpler_names([op.command for op in self.case.ops])
@@ -217,12 +248,6 @@ class Shrinker:
             return False
         commands, ids = found
         return self.attempt([replace(op, command=command, lease_of=ids.get(op.lease_of or "", op.lease_of)) for op, command in zip(self.case.ops, commands, strict=True)])
-
-    def _first_of(self, cases: Callable[[], Iterator[Case]]) -> bool:
-        gained = False
-        while any(self.fails(case) for case in cases()):
-            gained = True
-        return gained
 
 
 def _filtered(ops: Sequence[Op], kept: Callable[[Task], Task | None]) -> list[Op]:

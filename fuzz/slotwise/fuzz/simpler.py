@@ -13,6 +13,11 @@ def variants(command: Command) -> Iterator[Command]:
     """Simpler commands of the same kind."""
     match command:
         case v.Enqueue():
+            if len(command.groups) > 1:
+                yield changed(command, groups=())
+            unit = tuple(Task(task.id, task.group, dict.fromkeys(task.needs, 1)) for task in command.tasks)
+            if len(unit) > 1 and unit != command.tasks:
+                yield changed(command, tasks=unit)
             for i in range(len(command.groups)):
                 yield changed(command, groups=command.groups[:i] + command.groups[i + 1 :])
             for i, group in enumerate(command.groups):
@@ -81,7 +86,7 @@ def simpler_setups(profile: Profile, capacity: dict[str, int]) -> Iterator[tuple
 
 
 def simpler_times(commands: Sequence[Command]) -> Iterator[list[Command]]:
-    """Time stands still; the instants are 0, 1, 2 and so on; one gap is smaller."""
+    """Time stands still; or the instants are 0, 1, 2 and so on."""
     times = [command.at for command in commands]
     if any(times):
         yield _at(commands, [0] * len(times))
@@ -89,11 +94,14 @@ def simpler_times(commands: Sequence[Command]) -> Iterator[list[Command]]:
     ranks = [order[at] for at in times]
     if ranks != times:
         yield _at(commands, ranks)
-    for i, at in enumerate(times):
-        gap = at - (times[i - 1] if i else 0)
-        for smaller in (0, *_fewer(gap)) if gap > 0 else ():
-            shifted = times[:i] + [max(0, later - gap + smaller) for later in times[i:]]
-            yield _at(commands, shifted)
+
+
+def smaller_gaps(commands: Sequence[Command], i: int) -> Iterator[list[Command]]:
+    """Less time, or none, before command `i`."""
+    times = [command.at for command in commands[:i + 1]]
+    gap = times[i] - (times[i - 1] if i else 0) if i < len(times) else 0
+    for smaller in (0, *_fewer(gap)) if gap > 0 else ():
+        yield [*commands[:i], *(changed(command, at=max(0, command.at - gap + smaller)) for command in commands[i:])]
 
 
 def _at(commands: Sequence[Command], times: Sequence[int]) -> list[Command]:

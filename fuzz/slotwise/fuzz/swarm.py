@@ -19,20 +19,20 @@ FACTORS = (0.0, 0.0, 0.25, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0
 HALF = 1 << 28               # tilts are below 1 << 24, so that a seed is exact in any JSON reader
 TILTS = 1 << 24
 _MASK = (1 << 64) - 1
-_stirred: dict[tuple[str, str], int] = {}
+_stirred: dict[tuple[str, Sequence[Any]], list[int]] = {}
 
 
 def seed_of(tilt: int, numbers: int) -> int:
     return tilt * HALF + numbers
 
 
-def factor(tilt: int, label: str, option: object) -> float:
-    key = (label, str(option))
+def factors(tilt: int, label: str, options: Sequence[Any]) -> list[float]:
+    """By how much a tilt changes the odds of each option."""
+    key = (label, options)
     stirred = _stirred.get(key)
     if stirred is None:
-        stirred = _stirred[key] = crc32("/".join(key).encode())
-    mixed = ((stirred ^ tilt) * 0x9E3779B97F4A7C15 & _MASK) ^ (tilt << 17)
-    return FACTORS[(mixed * 0xD6E8FEB86659FD93 & _MASK) >> 60]
+        stirred = _stirred[key] = [crc32(f"{label}/{option}".encode()) for option in options]
+    return [FACTORS[(((one ^ tilt) * 0x9E3779B97F4A7C15 ^ tilt << 17) * 0xD6E8FEB86659FD93 & _MASK) >> 60] for one in stirred]
 
 
 class Swarm:
@@ -50,7 +50,7 @@ class Swarm:
             return options[int(self._random() * len(options))]
         table = self._tables.get(label)
         if table is None or table[0] is not options:
-            weights = [factor(self._tilt, label, option) for option in options] if self._tilt else [1.0] * len(options)
+            weights = factors(self._tilt, label, options) if self._tilt else []
             table = self._tables[label] = (options, list(accumulate(weights if any(weights) else [1.0] * len(options))))
         odds = table[1]
         return options[bisect(odds, self._random() * odds[-1])]

@@ -28,7 +28,7 @@ from slotwise.spec.vocabulary import Command, Observation, Profile, Pump
 LENGTHS = (10, 15, 15, 20, 20, 30, 30, 45, 60, 120)
 DRAIN_AT_MOST = 150
 STATE_EVERY = 64
-TWICE_EVERY = 50                 # episodes: one is played twice
+TWICE_EVERY = 20                 # episodes: one is played twice
 
 
 @dataclass(slots=True)
@@ -67,6 +67,8 @@ def play(target: Target, profile: Profile, seed: int, *, vary: bool = False, haz
                 break
             if not _step(episode, command, reference, stepper, laws, hazards, decided):
                 return episode
+            if len(episode.commands) % STATE_EVERY == 0 and not _same_inside(reference, stepper):
+                break
         episode.suspect = not _same_inside(reference, stepper)
     finally:
         if isinstance(stepper, HasClose):
@@ -98,9 +100,6 @@ def _step(episode: Episode, command: Command, reference: Reference | None, stepp
         if broken.law not in hazards:
             episode.suspect = True
             return False
-    if len(episode.commands) % STATE_EVERY == 0 and not _same_inside(reference, stepper):
-        episode.suspect = True
-        return False
     return True
 
 

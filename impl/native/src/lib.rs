@@ -9,7 +9,7 @@ pub mod leases;
 pub mod ledger;
 #[cfg(feature = "python")]
 mod python;
-#[cfg(feature = "python")]
+#[cfg(all(feature = "python", not(feature = "faults")))]
 mod python_simulation;
 pub mod simulation;
 pub mod slot_time;

@@ -364,6 +364,7 @@ fn cycle(py: Python<'_>, load: &str, profile: &str, groups: u32, cycles: u32) ->
 
 fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Admission>()?;
+    #[cfg(not(feature = "faults"))]
     module.add_function(wrap_pyfunction!(crate::python_simulation::simulate, module)?)?;
     module.add("LOADS", PyTuple::new(module.py(), crate::cycle::LOADS)?)?;
     module.add_function(wrap_pyfunction!(cycle, module)?)

@@ -158,10 +158,11 @@ pub fn run(profile: &Profile, scenario: Scenario, faults: Faults) -> Result<Log,
     }
     drop(ids);
     let number = arrivals.len();
+    let mut order: Vec<usize> = (0..number).collect();
+    order.sort_by_key(|&i| arrivals[i].at);
     let service: Vec<i64> = arrivals.iter().map(|arrival| arrival.service).collect();
-    let mut coming: Vec<_> = arrivals.into_iter().enumerate().map(|(i, arrival)| (arrival.at, i, arrival.task)).collect();
-    coming.sort_by_key(|&(at, i, _)| (at, i));
-    let mut coming = coming.into_iter().peekable();
+    let at: Vec<i64> = arrivals.iter().map(|arrival| arrival.at).collect();
+    let mut tasks: Vec<Option<TaskIn>> = arrivals.into_iter().map(|arrival| Some(arrival.task)).collect();
     let mut play = Play {
         admission: Admission::new(profile, &capacity, faults)?,
         groups: groups.into_iter().map(|group| (group.name.clone(), group)).collect(),
@@ -171,18 +172,17 @@ pub fn run(profile: &Profile, scenario: Scenario, faults: Faults) -> Result<Log,
         log: Log { starts: Vec::with_capacity(number), ends: Vec::with_capacity(number), unserved: Vec::new() },
         saw: Vec::new(),
     };
+    let (mut coming, mut arriving) = (&order[..], Vec::new());
     loop {
-        let next = coming.peek().map(|&(at, ..)| at);
+        let next = coming.first().map(|&i| at[i]);
         let Some(now) = play.running.peek().map(|&Reverse((end, _))| end).into_iter().chain(next).min() else { break };
         play.end(now)?;
-        let (mut places, mut tasks) = (Vec::new(), Vec::new());
-        while let Some((_, i, task)) = coming.next_if(|&(at, ..)| at == now) {
-            places.push(i);
+        if next == Some(now) {
+            let (places, later) = coming.split_at(coming.iter().take_while(|&&i| at[i] == now).count());
+            coming = later;
             // To the scheduler an id is only a name: its number saves looking the task up when it starts.
-            tasks.push(TaskIn { id: Cow::Owned(i.to_string()), ..task });
-        }
-        if !places.is_empty() {
-            play.arrive(now, &places, tasks);
+            arriving.extend(places.iter().filter_map(|&i| Some(TaskIn { id: Cow::Owned(i.to_string()), ..tasks[i].take()? })));
+            arriving = play.arrive(now, places, arriving);
         }
         play.pump(now, &service)?;
     }
@@ -223,8 +223,8 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// A group's specification never changes, so it is sent until a task of the group was accepted.
-    fn arrive(&mut self, now: i64, places: &[usize], tasks: Vec<TaskIn<'a>>) {
+    /// A group's specification never changes, so it is sent until a task of the group was accepted. Gives the list back, empty.
+    fn arrive(&mut self, now: i64, places: &[usize], tasks: Vec<TaskIn<'a>>) -> Vec<TaskIn<'a>> {
         let mut groups: Map<&str, &GroupIn> = Map::default();
         if !self.groups.is_empty() {
             groups.extend(tasks.iter().filter_map(|task| Some((&*task.group, self.groups.get(&task.group)?))));
@@ -232,8 +232,8 @@ impl<'a> Play<'a> {
         let groups = groups.into_values().cloned().collect();
         let command = Command::Enqueue { tasks, groups };
         self.step(&command, now);
-        let Command::Enqueue { tasks, .. } = command else { return };
-        for ((&i, task), Seen(word, about)) in places.iter().zip(tasks).zip(&self.saw) {
+        let Command::Enqueue { mut tasks, .. } = command else { return Vec::new() };
+        for ((&i, task), Seen(word, about)) in places.iter().zip(&tasks).zip(&self.saw) {
             match about {
                 About::Reason(_, refusal) => self.why[i] = Some(refusal.word()),
                 _ if *word != "accepted" => self.why[i] = Some(word),
@@ -241,6 +241,8 @@ impl<'a> Play<'a> {
                 _ => drop(self.groups.remove(&task.group)),
             }
         }
+        tasks.clear();
+        tasks
     }
 
     fn pump(&mut self, now: i64, service: &[i64]) -> Result<(), String> {

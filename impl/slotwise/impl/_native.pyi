@@ -1,13 +1,17 @@
 from collections.abc import Iterable
 from typing import final
 
+from slotwise.spec.scenarios import Scenario
 from slotwise.spec.vocabulary import Claim, Command, Group, Observation, Profile, State, Task
 
-__all__ = ["LOADS", "Admission", "cycle"]
+__all__ = ["LOADS", "Admission", "cycle", "simulate"]
 
 LOADS: tuple[str, ...]
 
 def cycle(load: str, profile: str, groups: int, cycles: int) -> tuple[float, int]: ...
+def simulate(
+    profile: Profile | bytes, scenario: Scenario | bytes
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], list[tuple[int, str]]]: ...
 @final
 class Admission:
     def __new__(cls, profile: Profile | str | bytes, capacity: dict[str, int]) -> Admission: ...

@@ -34,13 +34,13 @@ class Ledger:
     released: list[int] = field(default_factory=list)      # oldest first
 
     def free(self, resource: str) -> int:
-        return self.capacity.get(resource, 0) - sum(lease.task.needs.get(resource, 0) for lease in self.leases.values())
+        return self.capacity.get(resource, 0) - sum([lease.task.needs.get(resource, 0) for lease in self.leases.values()])
 
     def held(self, group: str, resource: str) -> int:
-        return sum(lease.task.needs.get(resource, 0) for lease in self.leases.values() if lease.task.group == group)
+        return sum([lease.task.needs.get(resource, 0) for lease in self.leases.values() if lease.task.group == group])
 
     def running(self, group: str) -> int:
-        return sum(lease.task.group == group for lease in self.leases.values())
+        return sum([lease.task.group == group for lease in self.leases.values()])
 
 
 class Discipline(Protocol):

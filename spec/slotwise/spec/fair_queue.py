@@ -29,8 +29,12 @@ class FairQueue:
     served: set[str] = field(default_factory=set)
     virtual_time: float = 0.0
 
+    def alive(self, task: Task) -> bool:
+        """Does this entry stand for a waiting task? Else it is a ghost."""
+        return task.id in self.live and self.live[task.id][0].group == task.group
+
     def waits(self, group: str) -> bool:
-        return any(task.group == group for task, _ in self.live.values())
+        return any(self.alive(task) for task, _ in self.fifo.get(group, ()))
 
     def heads(self) -> dict[str, Head]:
         """The oldest waiting task of every group."""
@@ -100,7 +104,7 @@ def forget_ghosts(queue: FairQueue, group: str) -> bool | None:
     """A ghost met at the head of its FIFO leaves it; unless its id waits again in that group, which gives the id its old entry back."""
     fifo = queue.fifo[group]
     gone = 0
-    while gone < len(fifo) and not (fifo[gone][0].id in queue.live and queue.live[fifo[gone][0].id][0].group == group):
+    while gone < len(fifo) and not queue.alive(fifo[gone][0]):
         gone += 1
     del fifo[:gone]
     return True if gone else None

@@ -364,7 +364,10 @@ class Judge:
         book = self.book
         wrong = closing_word_true(book, word, started, at_most)
         if wrong is None and word == "blocked":
-            wrong = work_conserving(book, self._limits) if book.running else nothing_stalls(book, self._limits) or drains(book, self._limits)
+            if book.running:
+                wrong = None if "LAW-11" in self.broken else work_conserving(book, self._limits)
+            elif "LAW-16" not in self.broken:
+                wrong = nothing_stalls(book, self._limits) or drains(book, self._limits)
         self._tell(wrong)
 
     def _start(self, seen: Sequence[Any], passes: bool) -> Broken | None:

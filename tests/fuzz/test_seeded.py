@@ -1,0 +1,60 @@
+"""The seeded faults: that the catalogue is sound, and that a search finds, blames and shrinks one. (`slotwise mutate` finds all, in CI.)"""
+from __future__ import annotations
+
+import pytest
+
+from slotwise.fuzz import seeded
+from slotwise.fuzz.seeded import Found
+from slotwise.spec.rules import RULES
+from slotwise.spec.vocabulary import PROFILES
+
+FAULTS = {fault.name: fault for fault in seeded.catalogue()}
+
+pytestmark = pytest.mark.skipif(not FAULTS, reason="the faulty twin is not built")
+
+
+def test_the_catalogue_is_sound() -> None:
+    assert len(FAULTS) == len(seeded.catalogue()) >= 16
+    for fault in FAULTS.values():
+        assert fault.rule in RULES
+        assert fault.profiles
+        assert set(fault.profiles) <= PROFILES.keys()
+        assert fault.wrong
+        disciplines = {str(type(PROFILES[name].discipline).__struct_config__.tag) for name in fault.profiles}
+        assert disciplines & set(RULES[fault.rule].disciplines)
+
+
+def test_the_shortest_trace_of_each_is_known() -> None:
+    assert {name: set(profiles) for name, profiles in seeded.shortest().items()} == {name: set(fault.profiles) for name, fault in FAULTS.items()}
+    assert max(length for profiles in seeded.shortest().values() for length in profiles.values()) < 20
+
+
+@pytest.mark.parametrize(("name", "profile"), [("debt_not_charged", "data-designer-0.9"), ("strict_limit_off_by_one", "strict"), ("running_limit_off_by_one", "slotwise")])
+def test_a_fault_is_found_blamed_and_shrunk(name: str, profile: str) -> None:
+    found = seeded.find(FAULTS[name], profile)
+    assert found.killed
+    assert found.blamed == FAULTS[name].rule
+    assert found.near, found
+
+
+def test_the_engine_itself_has_none_of_them() -> None:
+    from slotwise.impl import Admission
+
+    with pytest.raises(TypeError):
+        Admission(PROFILES["strict"], {"r": 1}, fault="debt_not_charged")  # type: ignore[call-arg]
+
+
+def test_names() -> None:
+    fault = FAULTS["debt_not_charged"]
+    assert fault.target == "native:faults/debt_not_charged"
+    assert seeded.of_target(fault.target) == fault
+    assert seeded.of_target("native") is None
+    assert [profile for _, profile in seeded.runs([fault])] == list(fault.profiles)
+
+
+def test_near_is_at_most_two_longer() -> None:
+    fault = FAULTS["debt_not_charged"]
+    assert [Found(fault, "p", True, 0.1, 9, shrunk, "", 3).near for shrunk in (3, 5, 6)] == [True, True, False]
+    assert not Found(fault, "p", True, 0.1, 9, 3).near
+    assert seeded.score([]) == 0.0
+    assert seeded.score([Found(fault, "p", True, 0.1, 9), Found(fault, "p", False, 30.0, 9)]) == 0.5

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.fuzz.broken import MISTAKES, broken
@@ -20,7 +21,7 @@ from slotwise.spec.vocabulary import PROFILES, Claim, Enqueue, Group, Release, T
 ROOT = Path(__file__).parents[2]
 
 
-def failing(target: Target, profile: str, **more: bool) -> Failure:
+def failing(target: Target, profile: str, **more: Any) -> Failure:
     return campaign(target, PROFILES[profile], steps=30_000, seed=4, **more).failures[0]
 
 
@@ -40,7 +41,7 @@ def test_red_on_the_fault_green_without(mistake: str, monkeypatch: pytest.Monkey
     failure = failing(target, SHOWS[mistake])
     source = emit_test(failure)
     assert failure.rule in source
-    with pytest.raises(AssertionError, match="expected|states differ|failed"):
+    with pytest.raises(AssertionError, match=r"expected|states differ|failed"):
         run(source, monkeypatch, target)
     run(source, monkeypatch, Target("right", type(target.make(failure.profile, failure.capacity))))
 

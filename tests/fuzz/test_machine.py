@@ -22,7 +22,7 @@ def test_a_true_copy_passes(profile: str) -> None:
 
 @pytest.mark.parametrize(("mistake", "profile"), [("second_release_unknown", "strict"), ("place_kept", "slotwise"), ("debt_not_charged", "data-designer-0.9")])
 def test_finds_mistakes(mistake: str, profile: str) -> None:
-    with pytest.raises(AssertionError, match="expected|states differ"):
+    with pytest.raises(AssertionError, match=r"expected|states differ"):
         run_state_machine_as_test(machine(broken(mistake), PROFILES[profile]), settings=settings(QUICK, max_examples=400))
 
 

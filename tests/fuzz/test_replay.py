@@ -53,7 +53,7 @@ def test_without_a_recording_only_the_judges_speak() -> None:
 
 def test_hazards_of_the_profile_are_told_and_are_no_failure() -> None:
     outcome = replay(record(STRICT, {"r": 1}, [Enqueue(tasks=(Task("a1", "a", {"r": 2}),))]), reference.TARGET)
-    assert (outcome.exit, outcome.hazards) == (exits.CLEAN, {"LAW-15"})
+    assert (outcome.exit, outcome.hazards) == (exits.CLEAN, frozenset({"LAW-15"}))
 
 
 def test_an_unknown_command_is_rejected_by_line_and_name() -> None:

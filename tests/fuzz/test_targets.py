@@ -64,7 +64,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_users_own(own: str) -> None:
     target = targets.load(f"{own}:Own")
-    assert (target.commands, target.claims(PROFILES["strict"]), target.claims(SLOTWISE)) == ({"enqueue", "pump"}, True, False)
+    assert (target.commands, target.claims(PROFILES["strict"]), target.claims(SLOTWISE)) == (frozenset({"enqueue", "pump"}), True, False)
     stepper = target.make(SLOTWISE, {"r": 1})
     assert stepper.step(Pump(at_most=1)) == [("drained",)]
     assert isinstance(stepper, HasClose)

@@ -40,7 +40,7 @@ class Episode:
     capacity: dict[str, int]
     commands: list[Command] = field(default_factory=list)
     seen: list[list[Observation]] = field(default_factory=list)
-    hits: Counter[str] = field(default_factory=Counter)
+    decided: list[str] = field(default_factory=list)              # rules, in order
     broken: list[str] = field(default_factory=list)               # laws
     suspect: bool = False                                         # something is wrong with the last step: `judge` says what
 
@@ -81,7 +81,7 @@ def _step(episode: Episode, command: Command, reference: Reference | None, stepp
     episode.commands.append(command)
     if reference is not None:
         expected = reference.step(command)
-        episode.hits.update(decided)
+        episode.decided += decided
     try:
         found = stepper.step(command)
     except Exception as error:
@@ -89,7 +89,7 @@ def _step(episode: Episode, command: Command, reference: Reference | None, stepp
         episode.suspect = True
         return False
     if reference is None:
-        episode.hits.update(decided)
+        episode.decided += decided
     elif expected != found:
         episode.seen.append(found)
         episode.suspect = True
@@ -178,8 +178,9 @@ def campaign(target: Target, profile: Profile, *, steps: int | None = None, seco
         report.episodes += 1
         report.steps += len(episode.commands)
         report.hazards.update(law for law in episode.broken if law in hazards)
-        hits.update(episode.hits)
-        lean.learn(tilt, episode.hits, len(episode.commands))
+        reached = Counter(episode.decided)
+        hits.update(reached)
+        lean.learn(tilt, reached, len(episode.commands))
         digest.update(repr(episode.seen).encode())
         finding = diagnose(target, episode, hazards) if episode.suspect else again(target, episode) if report.episodes % TWICE_EVERY == 1 else None
         if finding is not None and finding.key not in keys:

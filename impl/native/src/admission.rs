@@ -111,7 +111,10 @@ impl Admission {
             Command::Enqueue { tasks, groups } => self.enqueue(tasks, groups, saw),
             Command::Discard { task } => saw.push(match self.queue.waits(task) {
                 Some(n) => self.discard(n),
-                None => Seen("unknown_task", About::Task((**task).into())),
+                None => {
+                    self.queue.version += u64::from(self.faults.on("unknown_discard_moves_the_version"));
+                    Seen("unknown_task", About::Task((**task).into()))
+                }
             }),
             Command::DiscardWhere { group, prefix } => {
                 for n in self.queue.matching(group.as_deref(), prefix) {
@@ -141,7 +144,8 @@ impl Admission {
         let mut needs = Vec::new();
         for task in tasks {
             let known = self.queue.group(&task.group);
-            let sent = groups.iter().rev().find(|group| group.name == task.group).map(|group| group.spec);
+            let deaf = known.is_some() && self.faults.on("new_specification_ignored");
+            let sent = groups.iter().rev().find(|group| group.name == task.group && !deaf).map(|group| group.spec);
             let spec = sent.or(known.map(|g| self.queue.groups[g as usize].spec)).unwrap_or_default();
             if let Some(refusal) = self.impossible(task, spec) {
                 saw.push(Seen("refused", About::Reason((*task.id).into(), refusal)));
@@ -253,6 +257,13 @@ impl Admission {
         chosen
     }
 
+    /// Head-of-line blocking: nothing starts unless it is the very first head.
+    #[cfg(feature = "faults")]
+    fn only_the_first(&mut self, chosen: Option<Chosen>) -> Option<Chosen> {
+        let first = self.order().first().copied();
+        chosen.filter(|chosen| matches!(chosen, Chosen::Tagged(_, g, _) | Chosen::Timed(g) if Some(*g) == first))
+    }
+
     /// The head of the chosen group starts (ADM-2).
     fn grant(&mut self, chosen: Chosen) -> Seen {
         let (g, borrowed) = match chosen {
@@ -263,6 +274,9 @@ impl Admission {
         let entry = self.queue.take(g);
         let shape = entry.shape;
         self.ledger.lease(shape);
+        if let (Some(&(r, units)), true) = (self.ledger.needs(shape).last(), self.faults.on("last_need_not_leased")) {
+            self.ledger.free[r as usize] += units;
+        }
         let number = self.leases.grant(Lease { name: entry.name, group: g, shape, at: self.now });
         match &mut self.kind {
             Kind::SlotTime(time) => {
@@ -315,7 +329,10 @@ impl Admission {
         let at_most = at_most + usize::from(self.faults.on("pump_one_too_many"));
         let mut started = 0;
         while started < at_most && self.queue.waiting > 0 {
-            let Some(chosen) = self.round() else { break };
+            let chosen = self.round();
+            #[cfg(feature = "faults")]
+            let chosen = if self.faults.on("first_head_blocks_the_rest") { self.only_the_first(chosen) } else { chosen };
+            let Some(chosen) = chosen else { break };
             let seen = self.grant(chosen);
             saw.push(seen);
             started += 1;
@@ -383,7 +400,11 @@ impl Admission {
                     self.ledger.free[r as usize] += units;
                 }
             }
-            return seen(if self.leases.was_released(number) { "duplicate" } else { "unknown_lease" });
+            return seen(if self.leases.was_released(number) || self.faults.on("unknown_lease_called_duplicate") {
+                "duplicate"
+            } else {
+                "unknown_lease"
+            });
         };
         if claim.task.as_ref().is_some_and(|task| **task != *self.queue.names[lease.name].text) && !self.faults.on("stale_lease_released") {
             return seen("stale_lease");
@@ -427,20 +448,24 @@ impl Admission {
         self.ledger.drop_shape(shape);
     }
 
-    fn explain(&mut self, saw: &mut Vec<Seen>) {
-        if self.queue.waiting == 0 {
-            return;
-        }
-        self.ready();
-        let order: Vec<GroupId> = match &mut self.kind {
+    /// All groups with a head, in the order of their places.
+    fn order(&mut self) -> Vec<GroupId> {
+        match &mut self.kind {
             Kind::SlotTime(time) => time.order(&self.ledger, self.now),
             _ => {
                 let mut keys: Vec<(Key, GroupId)> = self.heads.iter().map(|(g, head)| (head.key, g)).collect();
                 keys.sort_unstable();
                 keys.into_iter().map(|(_, g)| g).collect()
             }
-        };
-        for g in order {
+        }
+    }
+
+    fn explain(&mut self, saw: &mut Vec<Seen>) {
+        if self.queue.waiting == 0 {
+            return;
+        }
+        self.ready();
+        for g in self.order() {
             let text = self.head_text(g);
             saw.push(match self.verdict(g) {
                 Ok(_) => Seen("startable", About::Task(text)),

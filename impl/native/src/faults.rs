@@ -55,11 +55,13 @@ const BORROWING: &[&str] = &["data-designer-0.8", "data-designer-0.9"];
 #[cfg(feature = "faults")]
 #[rustfmt::skip]
 const CATALOGUE: &[Fault] = &[
+    ("new_specification_ignored", "QUE-1", "a group keeps the first specification that it came with", EVERY),
     ("duplicate_moves_the_version", "QUE-2", "a duplicate makes earlier selections stale", EVERY),
     ("turn_kept_after_service", "QUE-3", "a group that was served and goes on keeps its old turn", TAGGED),
     ("tie_to_the_later_turn", "QUE-4", "of equal tags, the later turn goes first", TAGGED),
     ("version_stays_on_discard", "QUE-5", "a selection survives a discard", EVERY),
     ("discarded_task_leaves_its_shape", "QUE-5", "a discarded task's shape is never forgotten; only an audit sees it", EVERY),
+    ("unknown_discard_moves_the_version", "QUE-6", "discarding a task that does not wait makes earlier selections stale", EVERY),
     ("discard_keeps_the_place", "QUE-7", "a group keeps its turn when its last task is discarded", &["strict", "data-designer-0.9"]),
     ("ghost_survives_at_the_head", "QUE-8", "a ghost met at the head stays there, and starts", TAGGED),
     ("discarded_task_leaves_at_once", "QUE-8", "a discarded task leaves its FIFO at once: its id does not get its old entry back", TAGGED),
@@ -69,9 +71,12 @@ const CATALOGUE: &[Fault] = &[
     ("commit_ignores_a_stale_selection", "QUE-11", "a commit does not look at the version", EVERY),
     ("discards_in_reverse", "QUE-12", "a discard by condition goes from the last to the first", EVERY),
     ("last_need_not_checked", "ADM-1", "a task may start although its last resource is not free", TAGGED),
+    ("last_need_not_leased", "ADM-2", "a start does not lease the last resource that its task needs", EVERY),
+    ("first_head_blocks_the_rest", "ADM-3", "if the first head may not start, nothing does", EVERY),
     ("release_frees_the_callers_amounts", "ADM-4", "a release frees what its caller claims", EVERY),
     ("other_generation_released", "ADM-5", "a lease of another scheduler is released", EVERY),
     ("duplicate_release_frees_twice", "ADM-6", "releasing the last released lease again frees its units again", EVERY),
+    ("unknown_lease_called_duplicate", "ADM-7", "a lease that was never granted is said to be released", EVERY),
     ("stale_lease_released", "ADM-8", "a release that names another task is done", EVERY),
     ("never_fits_accepted", "ADM-9", "a task that asks more units than there are is accepted", &["slotwise"]),
     ("time_reversal_ignored", "ADM-10", "time goes back", EVERY),

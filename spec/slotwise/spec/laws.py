@@ -61,6 +61,7 @@ ANSWERS: dict[type, dict[str, tuple[type, ...]]] = {
     v.Release: dict.fromkeys(("released", "duplicate", "unknown_lease", "stale_lease", "wrong_controller_generation"), _LEASE),
     v.Explain: {"startable": _TASK, "refused": _WHY},
 }
+_NO_CLAIM = v.Claim()
 _REASONS = frozenset(get_args(v.Refusal))
 
 
@@ -141,7 +142,7 @@ def starts_once(book: Book, lease: int, id: str, needs: dict[str, int]) -> str |
 @law("LAW-7", source="design 3; vector A9")
 def frees_once(book: Book, command: v.Release, word: str) -> str | None:
     """A release frees a lease that runs, once. Every other is refused, for a reason that is true."""
-    number, claim = command.lease, command.claim or v.Claim()
+    number, claim = command.lease, command.claim or _NO_CLAIM
     run = book.running.get(number)
     if claim.generation != 0:
         right = word == "wrong_controller_generation"
@@ -149,8 +150,10 @@ def frees_once(book: Book, command: v.Release, word: str) -> str | None:
         right = word == ("released" if claim.task in (None, run.task.id) else "stale_lease")
     else:
         right = word == "unknown_lease" or (word == "duplicate" and number in book.released)
+    if right:
+        return None
     was = "runs" if run is not None else "was released" if number in book.released else "was never granted"
-    return None if right else f"lease {number} {was}, and its release was answered {word}"
+    return f"lease {number} {was}, and its release was answered {word}"
 
 
 @law("LAW-8", source="design 3; vector Q6")

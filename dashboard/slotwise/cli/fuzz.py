@@ -167,7 +167,7 @@ def floors_kept(report: Report) -> str:
 def result(report: Report) -> str:
     if report.failures:
         failure = report.failures[0]
-        return f"{failure.kind.upper()} at {failure.rule}"
+        return failure.kind.upper() + (f" at {failure.rule}" if failure.rule != failure.kind else "")
     return "no divergence" if report.equality else "no law broken"
 
 

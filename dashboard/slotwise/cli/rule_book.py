@@ -1,7 +1,9 @@
 """The rule book: every rule with its sentence, its source and its code, on one page of plain HTML. Anchors are rule ids."""
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from html import escape
 from importlib import import_module
 from typing import Any, get_args
@@ -38,8 +40,10 @@ def render(rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> str:
 
 
 def contents(rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> str:
-    links = [f'<a href="#{entry["id"]}">{entry["id"]}</a>' for entry in [*rules, *laws]]
-    return "<nav>" + " ".join([*links, '<a href="#words">words</a>']) + "</nav>"
+    families: dict[str, list[str]] = {}
+    for entry in [*rules, *laws]:
+        families.setdefault(entry["id"].split("-")[0], []).append(f'<a href="#{entry["id"]}">{entry["id"]}</a>')
+    return "<nav>" + "".join(f"<p>{' '.join(links)}</p>" for links in families.values()) + '<p><a href="#words">words</a></p></nav>'
 
 
 def heading(id: str) -> str:
@@ -48,7 +52,7 @@ def heading(id: str) -> str:
 
 def one(rule: dict[str, Any]) -> str:
     module, _, name = rule["function"].rpartition(".")
-    code = inspect.getsource(inspect.unwrap(getattr(import_module(module), name)))
+    code = without_sentence(inspect.getsource(inspect.unwrap(getattr(import_module(module), name))))
     under = "every discipline" if len(rule["disciplines"]) == 3 else ", ".join(rule["disciplines"])
     switch = f" · only with <code>{rule['switch']}</code>" if rule["switch"] else ""
     faults = rule["faults"]
@@ -56,14 +60,22 @@ def one(rule: dict[str, Any]) -> str:
     return f'{heading(rule["id"])}<p>{prose(rule["prose"])}</p>{about_line(rule["source"], rule["function"], f" · {under}{switch}{tested}")}<pre>{escape(code)}</pre>'
 
 
+def without_sentence(source: str) -> str:
+    """A function without decorator and docstring, which are shown above it."""
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    lines = source.splitlines()
+    return "\n".join(lines[function.lineno - 1 : function.body[0].lineno - 1] + lines[function.body[1].lineno - 1 :])
+
+
 def about_line(source: str, function: str, more: str = "") -> str:
     return f'<p class="about"><code>{escape(function)}</code> · source: {escape(source)}{more}</p>'
 
 
 def prose(text: str) -> str:
-    """Backticks are code."""
+    """Backticks are code, stars emphasis."""
     pieces = escape(text, quote=False).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+    return "".join(f"<code>{piece}</code>" if i % 2 else re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", piece) for i, piece in enumerate(pieces))
 
 
 def paragraphs(text: str) -> list[str]:

@@ -23,6 +23,27 @@ class Choose(Protocol):
     def integer(self, lo: int, hi: int, /) -> int: ...                   # both included
 
 
+UNITS = (1, 1, 2, 2, 3, 4, 5, 8, 9, 16)
+FEW = (1, 2, 2, 3)
+MANY = (4, 5, 8, 9, 16)
+RESOURCES = (("r",), ("submission", "llm"), ("r",), ("submission", "llm", "api"), ("r", "s"))
+NUMBERS = (2, 2, 3, 3, 4, 1, 5)
+WEIGHTS = (1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25, 0.0, 1.5, 1024.0, 1 / 16, 1 / 1024, 1 / 1024)
+LIMITS = (None, None, None, 1, 2, 3, 8, 0)
+TIMES = ("now",) * 6 + ("tick",) * 3 + ("short",) * 3 + ("long", "very long", "back")
+SHAPES = ("unit",) * 5 + ("narrow", "wide", "whole", "other", "none", "too wide", "unlisted")
+IDS = ("new",) * 10 + ("waiting", "started", "discarded", "discarded")
+SPECS = ("none",) * 4 + ("same",) * 3 + ("new", "default", "limits")
+SETTLED = ("none", "same")
+MOST = ("all",) * 5 + ("one", "one", "two", "none")
+LEASES = ("oldest",) * 4 + ("any",) * 4 + ("newest", "again", "unknown")
+CLAIMS = ("none",) * 6 + ("right", "right", "other task", "other scheduler", "other needs")
+VERSIONS = ("selected",) * 4 + ("other head",) * 2 + ("behind", "old", "unknown")
+TASKS = ("waiting",) * 3 + ("head", "head", "last", "unknown", "started")
+WHERE = ("group", "group", "prefix", "prefix", "both", "all", "nothing")
+NEVER = 9_999                                            # no lease has that number
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """What an episode looks like: which commands, whose tasks, how much backlog, and what follows what."""
@@ -32,7 +53,9 @@ class Style:
     backlog: int = 5                 # of a group; beyond it, fewer tasks come
     then_pump: int = 2               # of 4: how often a release or an arrival is followed by a pump
     steady: bool = False             # time goes on with each release, and a group's backlog is topped up
-    long: bool = False               # few groups, little capacity, services alike, and many of them
+    long: bool = False               # few groups, services alike, and many of them
+    units: tuple[int, ...] = UNITS   # of a resource
+    specs: tuple[str, ...] = SPECS   # how often a group is specified anew
 
 
 MIXED = ("enqueue",) * 5 + ("pump",) * 4 + ("release",) * 6 + ("discard", "discard_where", "select", "select", "commit", "explain")
@@ -42,27 +65,10 @@ STYLES = {
     "flood": Style(STEADY, quiet=True, then_pump=4, steady=True),
     "wide": Style(STEADY, then_pump=3, steady=True),
     "loop": Style(STEADY, backlog=2, then_pump=4, steady=True),
-    "starve": Style(("release",) * 16 + ("enqueue", "enqueue", "pump", "explain"), backlog=9, quiet=True, then_pump=4, steady=True, long=True),
+    "starve": Style(("release",) * 16 + ("enqueue", "enqueue", "pump", "explain"), backlog=9, quiet=True, then_pump=4, steady=True, long=True, units=FEW, specs=SETTLED),
+    "again": Style(STEADY, quiet=True, backlog=3, then_pump=4, steady=True, units=MANY, specs=("same", "new", "limits", "limits")),
     "queue": Style(("enqueue",) * 5 + ("discard",) * 4 + ("discard_where", "select", "select", "pump", "release", "explain", "commit"), then_pump=0),
 }
-
-UNITS = (1, 1, 2, 2, 3, 4, 5, 8, 9, 16)
-FEW = (1, 2, 2, 3)
-RESOURCES = (("r",), ("submission", "llm"), ("r",), ("submission", "llm", "api"), ("r", "s"))
-NUMBERS = (2, 2, 3, 3, 4, 1, 5)
-WEIGHTS = (1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25, 0.0, 1.5, 1024.0, 1 / 1024)
-LIMITS = (None, None, None, 1, 2, 3, 8, 0)
-TIMES = ("now",) * 6 + ("tick",) * 3 + ("short",) * 3 + ("long", "very long", "back")
-SHAPES = ("unit",) * 5 + ("narrow", "wide", "whole", "other", "none", "too wide", "unlisted")
-IDS = ("new",) * 10 + ("waiting", "started", "discarded", "discarded")
-SPECS = ("none",) * 4 + ("same",) * 3 + ("new", "default", "limits")
-MOST = ("all",) * 5 + ("one", "one", "two", "none")
-LEASES = ("oldest",) * 4 + ("any",) * 4 + ("newest", "again", "unknown")
-CLAIMS = ("none",) * 6 + ("right", "right", "other task", "other scheduler", "other needs")
-VERSIONS = ("selected",) * 4 + ("other head",) * 2 + ("behind", "old", "unknown")
-TASKS = ("waiting",) * 3 + ("head", "head", "last", "unknown", "started")
-WHERE = ("group", "group", "prefix", "prefix", "both", "all", "nothing")
-NEVER = 9_999                                            # no lease has that number
 
 
 @dataclass(slots=True)
@@ -95,7 +101,7 @@ def begin(profile: Profile, commands: Collection[str], choose: Choose, *, vary: 
     if vary:
         profile = varied(profile, choose)
     resources = choose.one_of(RESOURCES[:2] if style.long else RESOURCES, "resources")
-    capacity = {resource: choose.one_of(FEW if style.long else UNITS, "units") for resource in resources}
+    capacity = {resource: choose.one_of(style.units, "units") for resource in resources}
     names = ("a", "b", "c", "d", "e")[: choose.one_of(NUMBERS[:3] if style.long else NUMBERS, "groups")]
     groups = [group_of(name, choose, plain, alike=style.long) for name in names]
     shapes = {name: choose.one_of(("unit", "unit", "unit", "wide", "narrow", "other"), "") if style.steady else "" for name in names}
@@ -208,7 +214,7 @@ def enqueue(model: Model, choose: Choose) -> Command:
             which = choose.integer(0, len(model.groups) - 1)
         group = model.groups[which]
         tasks.append(Task(id_of(model, group.name, choose), group.name, needs_of(model, group.name, choose)))
-        match choose.one_of(SPECS[:7] if style.long else SPECS, "spec") if group.name in book.groups else "same":
+        match choose.one_of(style.specs, "spec") if group.name in book.groups else "same":
             case "same":
                 sent.append(group)
             case "new":

@@ -11,6 +11,7 @@ from slotwise.fuzz.swarm import TILTS
 SHARE, LEVEL = 0.4, 0.1
 #: Tilts remembered for each rule.
 KEPT = 4
+BURST = 3
 
 
 @dataclass(slots=True)
@@ -45,7 +46,8 @@ class Lean:
         return max(tried, key=lambda one: one.rate).tilt if tried else None
 
     def learn(self, tilt: int, hits: Mapping[str, int], steps: int) -> None:
-        """What an episode with that tilt reached."""
+        """What an episode with that tilt reached. A burst counts for little: what is wanted are episodes that reach the rule."""
+        hits = {rule: min(count, BURST) for rule, count in hits.items()}
         for rule, tried in self.tried.items():
             for one in tried:
                 if one.tilt == tilt:

@@ -22,7 +22,7 @@ from slotwise.fuzz.target import Target
 from slotwise.spec.book import Book
 from slotwise.spec.laws import KNOWN_HAZARDS, LAWS
 from slotwise.spec.trace import Step, Trace
-from slotwise.spec.vocabulary import Command, Commit, Enqueue, Profile, Release, Task
+from slotwise.spec.vocabulary import Command, Commit, Discard, Enqueue, Profile, Release, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,9 @@ class Shrinker:
 
     def once(self) -> bool:
         """Every pass. True: something became smaller."""
-        passes: tuple[Callable[[], bool], ...] = (self.loosen, self.coarse, self.drop_groups, self.drop_resources, self.merge_all, self.drop_commands, self.drop_tasks, self.merge, self.simplify, self.set_up, self.times, self.names)
-        gained = [step() for step in passes]
+        passes: list[Callable[[], bool]] = [self.coarse, self.drop_groups, self.drop_resources, self.merge_all, self.drop_lives, self.drop_commands, self.drop_tasks, self.merge]
+        passes.insert(0 if self.key[0] == "law" else len(passes), self.loosen)
+        gained = [step() for step in (*passes, self.simplify, self.set_up, self.times, self.names)]
         return any(gained)
 
     def fails(self, case: Case) -> bool:
@@ -151,6 +152,22 @@ class Shrinker:
         groups = {group.name: group for command in arrivals for group in command.groups}
         whole = changed(arrivals[0], tasks=tuple(task for command in arrivals for task in command.tasks), groups=tuple(groups.values()))
         return self.attempt([Op(whole), *(op for op in self.case.ops if not isinstance(op.command, Enqueue))])
+
+    def drop_lives(self) -> bool:
+        """Tasks go with everything that is said of them: it makes the least difference to the others."""
+        gained = False
+        ids = list(dict.fromkeys(task.id for op in self.case.ops if isinstance(op.command, Enqueue) for task in op.command.tasks))
+        size = len(ids) // 2
+        while size:
+            end = len(ids)
+            while end > 0 and not self.late:
+                start = max(0, end - size)
+                if self.attempt(_without_lives(self.case.ops, frozenset(ids[start:end]))):
+                    gained = True
+                    del ids[start:end]
+                end = start
+            size //= 2
+        return gained
 
     def drop_commands(self) -> bool:
         gained = False
@@ -261,6 +278,11 @@ def _filtered(ops: Sequence[Op], kept: Callable[[Task], Task | None]) -> list[Op
         else:
             some.append(op)
     return some
+
+
+def _without_lives(ops: Sequence[Op], gone: frozenset[str]) -> list[Op]:
+    kept = [op for op in ops if op.lease_of not in gone and not (isinstance(op.command, (Discard, Commit)) and op.command.task in gone)]
+    return _filtered(kept, lambda task: None if task.id in gone else task)
 
 
 def _of_others(group: str, task: Task) -> Task | None:

@@ -3,13 +3,14 @@
 //! A group's level is a line in time: its slope is the sum of the rates of its running tasks, and changes when one starts, ends or is
 //! reweighed; the level itself is what it was. Whether a head fits, and whether it may be patient, are facts about its shape, so heads
 //! are kept by shape: those never overtaken and those overtaken in a kinetic tournament each (the order by index), the overtaken also
-//! in the order of patience, of which the patient are a prefix. A decision looks at the first of each; groups are never scanned.
+//! in the order of patience, of which the patient are a prefix. The first heads of shapes that may fit are in a tournament of their own.
 //!
 //! Only groups that compete (a task waits, and fewer run than the limit) are kept so. All times are nanoseconds.
 mod audit;
 mod filing;
 mod kinetic;
 mod level;
+mod open;
 mod order;
 mod overtaken;
 mod running;
@@ -19,9 +20,11 @@ mod tests;
 #[cfg(feature = "faults")]
 use crate::faults::Fault;
 use crate::faults::Faults;
-use crate::ledger::{Ledger, ShapeId};
+use crate::ledger::{Ledger, ResourceId, ShapeId};
 use crate::words::SlotTiming;
 use filing::{Filed, Heads};
+use kinetic::Tournament;
+use open::{Demand, Front};
 use running::{Run, Running};
 
 /// What a group of weight 1 that holds a whole resource gains in level every nanosecond.
@@ -95,11 +98,12 @@ impl Group {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Resource {
     virtual_time: i128,
     /// Running tasks and heads, of all groups, that need it.
     wanted: u64,
+    demand: Demand,
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +117,12 @@ pub struct SlotTime {
     heads: Vec<Heads>,
     /// The shapes of which a head competes.
     shapes: Vec<ShapeId>,
+    open: Tournament<Front>,
+    aside: Tournament<Front>,
+    /// The resource of which all open shapes were short last.
+    bottleneck: ResourceId,
+    /// The last choice and when it was made, if nothing has happened since and nothing was kept.
+    chosen: Option<(u32, i64)>,
     turns: u64,
     /// 0 until a service has been measured.
     horizon: i64,
@@ -132,6 +142,10 @@ impl SlotTime {
             running: Running::default(),
             heads: Vec::new(),
             shapes: Vec::new(),
+            open: Tournament::default(),
+            aside: Tournament::default(),
+            bottleneck: 0,
+            chosen: None,
             turns: 0,
             horizon: 0,
             latest: 0,
@@ -211,7 +225,7 @@ impl SlotTime {
         if !competed {
             self.come(ledger, g, head.is_some(), at);
         }
-        self.file(g);
+        self.file(ledger, g);
     }
 
     /// The group's head was discarded; `next` is the shape of its new one. (Drop the old one's shape after this call, not before.)
@@ -224,7 +238,7 @@ impl SlotTime {
         if next.is_none() {
             group.turn = 0;
         }
-        self.file(g);
+        self.file(ledger, g);
     }
 
     /// The group's head, of that shape, was granted a lease. `next_head` is the shape of its new head.
@@ -245,7 +259,7 @@ impl SlotTime {
             self.go_on(ledger, g, at);
             self.take_turn(g);
         }
-        self.file(g);
+        self.file(ledger, g);
     }
 
     /// A lease has ended. (The ledger's hold on its shape is to be dropped after this call, not before.)
@@ -254,12 +268,13 @@ impl SlotTime {
         let competed = self.competes(g);
         self.running.end(lease, ledger.needs(shape));
         self.want(ledger, shape, -1);
+        self.reopen(ledger, shape);
         self.settle(g, shape, start, at);
         self.learn(ledger, shape, at - start);
         if !competed {
             self.come(ledger, g, false, at);
         }
-        self.file(g);
+        self.file(ledger, g);
     }
 
     fn limited(&self, g: u32) -> bool {
@@ -292,7 +307,7 @@ impl SlotTime {
         for &(r, _) in ledger.needs(shape).iter() {
             let r = r as usize;
             if self.resources.len() <= r {
-                self.resources.resize(r + 1, Resource::default());
+                self.resources.resize_with(r + 1, Resource::default);
             }
             self.resources[r].wanted = self.resources[r].wanted.wrapping_add_signed(more);
         }

@@ -44,7 +44,7 @@ impl SlotTime {
             let Some(at) = group.filed else { continue };
             filed += 1;
             let heads = &self.heads[at.shape as usize];
-            let line = (if at.overtaken.is_some() { &heads.passed } else { &heads.fresh }).line(at.slot);
+            let line = (if at.overtaken.is_some() { &heads.passed } else { &heads.fresh }).leaf(at.slot);
             let same = (Some(at.shape), at.turn, at.overtaken) == (group.head, group.turn, group.overtaken);
             let known = line.is_some_and(|line| (line.base, line.slope, line.turn, line.group) == (group.base, group.slope, group.turn, g));
             check(same && known, format!("group {g}: filed as {at:?}, {line:?}"));
@@ -63,6 +63,7 @@ impl SlotTime {
         check(self.heads.len() <= ledger.shapes(), format!("heads of {} shapes of {}", self.heads.len(), ledger.shapes()));
         wrong.extend(self.running.audit(&lines));
         wrong.extend(self.audit_heads(filed));
+        wrong.extend(self.audit_standing(ledger));
         wrong
     }
 

@@ -21,6 +21,22 @@ impl Line {
     }
 }
 
+/// What takes part: a line, or something whose line changes now and then.
+pub trait Leaf {
+    fn line(&self) -> &Line;
+
+    /// The line is right from and up to these instants.
+    fn right(&self) -> (i64, i64) {
+        (i64::MIN, END)
+    }
+}
+
+impl Leaf for Line {
+    fn line(&self) -> &Line {
+        self
+    }
+}
+
 /// The result of a subtree.
 #[derive(Clone, Copy, Debug)]
 struct Won {
@@ -38,7 +54,7 @@ impl Won {
 }
 
 /// No result is kept for later instants.
-const END: i64 = i64::MAX - 1;
+pub const END: i64 = i64::MAX - 1;
 const SPOILT: Won = Won { from: 1, to: 0, slot: 0 };
 
 /// A subtree: the leaves from `first`, so many.
@@ -56,59 +72,64 @@ impl Part {
     }
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Tournament {
-    /// The leaves, without gaps: the line in slot i is below node `(nodes + i) / 2`.
-    lines: Vec<Line>,
-    /// Inner nodes from 1, the root; a power of two. None up to one line.
+#[derive(Clone, Debug)]
+pub struct Tournament<L = Line> {
+    /// Without gaps; what is in slot i is below node `(nodes + i) / 2`.
+    leaves: Vec<L>,
+    /// Inner nodes from 1, the root; a power of two. None up to one leaf.
     nodes: Vec<Won>,
 }
 
-impl Tournament {
+impl<L> Default for Tournament<L> {
+    fn default() -> Self {
+        Tournament { leaves: Vec::new(), nodes: Vec::new() }
+    }
+}
+
+impl<L: Leaf> Tournament<L> {
     pub fn len(&self) -> usize {
-        self.lines.len()
+        self.leaves.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.leaves.is_empty()
     }
 
-    pub fn line(&self, slot: usize) -> Option<&Line> {
-        self.lines.get(slot)
+    pub fn leaf(&self, slot: usize) -> Option<&L> {
+        self.leaves.get(slot)
     }
 
-    /// The slot of the new line.
-    pub fn insert(&mut self, line: Line) -> usize {
-        let slot = self.lines.len();
-        self.lines.push(line);
-        if self.lines.len() > self.nodes.len().max(1) {
+    /// A leaf that is about to change.
+    pub fn leaf_mut(&mut self, slot: usize) -> &mut L {
+        self.spoil(slot);
+        &mut self.leaves[slot]
+    }
+
+    /// The slot of the new leaf.
+    pub fn insert(&mut self, leaf: L) -> usize {
+        let slot = self.leaves.len();
+        self.leaves.push(leaf);
+        if self.leaves.len() > self.nodes.len().max(1) {
             self.nodes = vec![SPOILT; (2 * slot).next_power_of_two()];
         }
         self.spoil(slot);
         slot
     }
 
-    pub fn change(&mut self, slot: usize, line: Line) {
-        if self.lines[slot] != line {
-            self.lines[slot] = line;
-            self.spoil(slot);
-        }
-    }
-
-    /// The group whose line now has the slot, if one had to move there.
-    pub fn remove(&mut self, slot: usize) -> Option<u32> {
-        let last = self.lines.len() - 1;
-        self.lines.swap_remove(slot);
+    /// The leaf that now has the slot, if one had to move there.
+    pub fn remove(&mut self, slot: usize) -> Option<&L> {
+        let last = self.leaves.len() - 1;
+        self.leaves.swap_remove(slot);
         if last < 2 {
-            *self = Tournament { lines: std::mem::take(&mut self.lines), nodes: Vec::new() };
+            self.nodes = Vec::new();
         } else if last * 4 <= self.nodes.len() {
             self.nodes = vec![SPOILT; self.nodes.len() / 2];
-            self.lines.shrink_to(self.nodes.len());
+            self.leaves.shrink_to(self.nodes.len());
         } else {
             self.spoil(slot);
             self.spoil(last);
         }
-        (slot < last).then(|| self.lines[slot].group)
+        self.leaves.get(slot)
     }
 
     fn spoil(&mut self, slot: usize) {
@@ -119,29 +140,34 @@ impl Tournament {
         }
     }
 
-    /// The least line at an instant; of equals the earlier turn. `compared` counts the matches played again.
-    pub fn best(&mut self, instant: i128, compared: &mut u64) -> Option<&Line> {
-        if self.nodes.get(1).is_some_and(|root| !root.holds(instant)) {
-            self.repair(self.root(), instant, compared);
+    /// The least leaf at an instant; of equal lines the earlier turn. Also when that is right. `refresh` makes a leaf's line right;
+    /// `compared` counts the matches played again.
+    pub fn best(&mut self, instant: i128, compared: &mut u64, refresh: &mut impl FnMut(&mut L)) -> Option<(&L, i64, i64)> {
+        if self.winner(self.root()).is_some_and(|root| !root.holds(instant)) {
+            self.repair(self.root(), instant, compared, refresh);
         }
-        self.lines.get(self.nodes.get(1).map_or(0, |root| root.slot as usize))
+        let Won { slot, from, to } = self.winner(self.root())?;
+        Some((&self.leaves[slot as usize], from, to))
     }
 
-    /// The groups whose line is below the bound (level, turn) at an instant, in no order.
-    pub fn below(&mut self, instant: i128, bound: (i128, u64), compared: &mut u64) -> Vec<u32> {
+    /// The leaves whose line is below the bound (level, turn) at an instant, in no order.
+    pub fn below(&mut self, instant: i128, bound: (i128, u64), compared: &mut u64, refresh: &mut impl FnMut(&mut L)) -> Vec<L>
+    where
+        L: Copy,
+    {
         let (mut found, mut look) = (Vec::new(), Vec::new());
-        let is_below = |line: &Line| (line.at(instant), line.turn) < bound;
-        if self.best(instant, compared).is_some_and(is_below) {
+        let is_below = |leaf: &L| (leaf.line().at(instant), leaf.line().turn) < bound;
+        if self.best(instant, compared, refresh).is_some_and(|(best, ..)| is_below(best)) {
             look.push(self.root());
         }
         while let Some(part) = look.pop() {
             if part.span == 1 {
-                found.push(self.lines[part.first].group);
+                found.push(self.leaves[part.first]);
                 continue;
             }
             for half in part.halves() {
                 *compared += 1;
-                if self.winner(half).is_some_and(|won| is_below(&self.lines[won.slot as usize])) {
+                if self.winner(half).is_some_and(|won| is_below(&self.leaves[won.slot as usize])) {
                     look.push(half);
                 }
             }
@@ -155,29 +181,35 @@ impl Tournament {
 
     /// The result of a subtree that is not spoilt; nothing if no line is there.
     fn winner(&self, part: Part) -> Option<Won> {
-        if part.first >= self.lines.len() {
+        if part.first >= self.leaves.len() {
             None
         } else if part.span == 1 {
-            Some(Won { from: i64::MIN, to: END, slot: part.first as u32 })
+            let (from, to) = self.leaves[part.first].right();
+            Some(Won { from, to, slot: part.first as u32 })
         } else {
             Some(self.nodes[part.node])
         }
     }
 
-    /// Find the result again, of a subtree that has inner nodes and at least one line.
-    fn repair(&mut self, part: Part, instant: i128, compared: &mut u64) {
+    /// Find the result again, of a subtree that has a leaf.
+    fn repair(&mut self, part: Part, instant: i128, compared: &mut u64, refresh: &mut impl FnMut(&mut L)) {
+        if part.span == 1 {
+            return refresh(&mut self.leaves[part.first]);
+        }
         let halves = part.halves();
         for half in halves {
-            if half.span > 1 && half.first < self.lines.len() && !self.nodes[half.node].holds(instant) {
-                self.repair(half, instant, compared);
+            if self.winner(half).is_some_and(|won| !won.holds(instant)) {
+                self.repair(half, instant, compared, refresh);
             }
         }
         let [left, right] = halves.map(|half| self.winner(half));
         self.nodes[part.node] = match (left, right) {
             (Some(left), Some(right)) => {
                 *compared += 1;
-                let won = duel(&self.lines, left.slot, right.slot, instant);
-                Won { from: won.from.max(left.from).max(right.from), to: won.to.min(left.to).min(right.to), ..won }
+                let (a, b) = (self.leaves[left.slot as usize].line(), self.leaves[right.slot as usize].line());
+                let (first, from, to) = duel(a, b, instant);
+                let slot = if first { left.slot } else { right.slot };
+                Won { from: from.max(left.from).max(right.from), to: to.min(left.to).min(right.to), slot }
             }
             (left, _) => left.unwrap_or(SPOILT),
         };
@@ -186,8 +218,8 @@ impl Tournament {
     /// What is wrong with the structure, at any instant.
     pub fn audit(&self, name: &str) -> Vec<String> {
         let mut wrong = Vec::new();
-        if self.nodes.len() > 4 * self.lines.len() {
-            wrong.push(format!("{name}: {} nodes for {} lines", self.nodes.len(), self.lines.len()));
+        if self.nodes.len() > 4 * self.leaves.len() {
+            wrong.push(format!("{name}: {} nodes for {} leaves", self.nodes.len(), self.leaves.len()));
         }
         let mut look = if self.nodes.is_empty() { Vec::new() } else { vec![self.root()] };
         while let Some(part) = look.pop() {
@@ -200,7 +232,7 @@ impl Tournament {
                 if won.from > won.to {
                     continue;
                 }
-                let (a, b) = (&self.lines[won.slot as usize], &self.lines[least.slot as usize]);
+                let (a, b) = (self.leaves[won.slot as usize].line(), self.leaves[least.slot as usize].line());
                 let beaten = |instant: i64| (b.at(instant.into()), b.turn) < (a.at(instant.into()), a.turn);
                 let (from, to) = (won.from.max(0), won.to);
                 if won.from < least.from || least.to < won.to || (from <= to && (beaten(from) || beaten(to))) {
@@ -212,19 +244,24 @@ impl Tournament {
     }
 }
 
-/// Which of two lines is less at the instant, and between which instants is it?
-fn duel(lines: &[Line], left: u32, right: u32, instant: i128) -> Won {
-    let (mut steep, mut flat) = (left, right);
-    if lines[left as usize].slope < lines[right as usize].slope {
-        (steep, flat) = (right, left);
+impl Tournament {
+    pub fn change(&mut self, slot: usize, line: Line) {
+        if self.leaves[slot] != line {
+            *self.leaf_mut(slot) = line;
+        }
     }
-    let (a, b) = (&lines[steep as usize], &lines[flat as usize]);
-    let ahead = b.base - a.base - i128::from(a.turn > b.turn);
-    if a.slope == b.slope {
-        return Won { from: i64::MIN, to: END, slot: if ahead >= 0 { steep } else { flat } };
+}
+
+/// Is the first line less at the instant? Also from and up to when that is right.
+pub fn duel(a: &Line, b: &Line, instant: i128) -> (bool, i64, i64) {
+    let swapped = a.slope < b.slope;
+    let (steep, flat) = if swapped { (b, a) } else { (a, b) };
+    let ahead = flat.base - steep.base - i128::from(steep.turn > flat.turn);
+    if steep.slope == flat.slope {
+        return (ahead >= 0, i64::MIN, END);
     }
     // The steeper is less up to the crossing, and on it if its turn is earlier.
-    let last = ahead.div_euclid(a.slope - b.slope);
+    let last = ahead.div_euclid(steep.slope - flat.slope);
     let kept = last.clamp(i64::MIN.into(), END.into()) as i64;
-    if instant <= last { Won { from: i64::MIN, to: kept, slot: steep } } else { Won { from: kept + 1, to: END, slot: flat } }
+    if instant <= last { (!swapped, i64::MIN, kept) } else { (swapped, kept + 1, END) }
 }

@@ -1,6 +1,7 @@
 //! The order of heads, and what each is told: SLT-4, SLT-5, SLT-9 to SLT-11.
 use std::collections::BTreeMap;
 
+use super::kinetic::Line;
 use super::overtaken::Since;
 use super::{Place, SlotTime};
 use crate::ledger::{Ledger, ResourceId, ShapeId};
@@ -14,18 +15,24 @@ impl SlotTime {
     /// The group whose head is to start.
     pub fn choose(&mut self, ledger: &Ledger, at: i64) -> Option<u32> {
         let patient = self.patient(ledger, at, free_in(ledger));
-        if let Some(found) = self.choose_patient(ledger, &patient) {
-            return Some(found);
+        if !patient.is_empty() {
+            return self.choose_patient(ledger, &patient).or_else(|| self.choose_beside(ledger, &patient, at));
         }
+        self.chosen = self.first_that_fits(ledger, self.ahead(at)).map(|g| (g, at));
+        self.chosen.map(|(g, _)| g)
+    }
+
+    /// The first head by index that leaves alone what is kept for the patient.
+    fn choose_beside(&mut self, ledger: &Ledger, patient: &[(ShapeId, usize)], at: i64) -> Option<u32> {
         let instant = self.ahead(at);
-        let kept = self.kept(ledger, &patient, None);
+        let kept = self.kept(ledger, patient, None);
         let mut least: Option<(i128, u64, u32)> = None;
         for i in 0..self.shapes.len() {
             let shape = self.shapes[i];
-            // Where a patient head had to wait, all behind it must.
-            if spare(ledger, shape, &kept) && patient.iter().all(|&(known, _)| known != shape) {
-                let found = self.first(shape, instant).map(|(level, turn, group, _)| (level, turn, group));
-                least = least.into_iter().chain(found).min();
+            // Not so the shapes of patient heads: those did not leave alone what is kept for those before them.
+            if spare(ledger, shape, &kept) {
+                let (line, _) = self.first(shape, instant);
+                least = least.into_iter().chain([(line.at(instant), line.turn, line.group)]).min();
             }
         }
         least.map(|(_, _, group)| group)
@@ -110,13 +117,11 @@ impl SlotTime {
         kept
     }
 
-    /// Of the shape's heads the first by index: level, turn, group, and whether it was never overtaken.
-    fn first(&mut self, shape: ShapeId, instant: i128) -> Option<(i128, u64, u32, bool)> {
-        let heads = &mut self.heads[shape as usize];
-        self.examined += u64::from(!heads.fresh.is_empty()) + u64::from(!heads.passed.is_empty());
-        let fresh = heads.fresh.best(instant, &mut self.compared).map(|line| (line.at(instant), line.turn, line.group, true));
-        let passed = heads.passed.best(instant, &mut self.compared).map(|line| (line.at(instant), line.turn, line.group, false));
-        fresh.into_iter().chain(passed).min()
+    /// Of the shape's heads the first by index, and whether it was never overtaken.
+    fn first(&mut self, shape: ShapeId, instant: i128) -> (Line, bool) {
+        self.examined += 1;
+        let first = self.heads[shape as usize].first(instant, &mut self.compared);
+        first.map(|(line, fresh, ..)| (line, fresh)).expect("a shape in the list has a head")
     }
 
     /// SLT-11, before the group's record knows of the start; the ledger does already.
@@ -130,53 +135,57 @@ impl SlotTime {
         let taken = |r: ResourceId| ledger.needs(started).iter().find(|&&(known, _)| known == r).map_or(0, |&(_, units)| units);
         let free = free_in(ledger);
         let free_before = |r: ResourceId| free(r) + taken(r);
-        let pressed = |shape: ShapeId| short(ledger, shape, &free).any(|r| taken(r) > 0);
-        if !self.shapes.iter().any(|&shape| pressed(shape)) {
-            return;
-        }
-        let group = &self.groups[g as usize];
         let instant = self.ahead(at);
+        let group = &self.groups[g as usize];
         // It fitted, so nothing was in its way.
         let place = match group.overtaken.filter(|&since| since < at) {
             Some(since) => Place::Patient(since, group.turn),
             None => Place::Index(group.base + group.slope * instant, group.turn),
         };
-        let claims = self.claims(ledger, pressed, at, free_before);
-        let mut overtaken: Vec<u32> = Vec::new();
-        for i in 0..self.shapes.len() {
-            let shape = self.shapes[i];
-            if !pressed(shape) {
-                continue;
+        let candidates = match place {
+            // Chosen with nothing kept: whoever stands before it did not fit, and has been set aside.
+            Place::Index(level, turn) if self.chosen == Some((g, at)) => {
+                if self.presses_aside(ledger, started) {
+                    self.aside_below(instant, (level, turn))
+                } else {
+                    Vec::new()
+                }
             }
-            let bound = short(ledger, shape, &free).filter_map(|r| claims.get(&r)).min().copied();
+            _ => self.shapes.iter().copied().filter(|&shape| !self.heads[shape as usize].fresh.is_empty()).collect(),
+        };
+        let is_pressed = |&shape: &ShapeId| short(ledger, shape, free).any(|r| taken(r) > 0);
+        let pressed: Vec<ShapeId> = candidates.into_iter().filter(is_pressed).collect();
+        if pressed.is_empty() {
+            return;
+        }
+        let claims = self.claims(ledger, &pressed, at, free_before);
+        let mut overtaken: Vec<u32> = Vec::new();
+        for shape in pressed {
+            let bound = short(ledger, shape, free).filter_map(|r| claims.get(&r)).min().copied();
             if is_short(ledger, shape, free_before) {
                 let (first, fresh) = self.first_place(ledger, shape, at, free_before);
                 overtaken.extend(fresh.filter(|_| first < place && bound.is_none_or(|bound| first <= bound)));
             } else if let Place::Index(level, turn) = bound.map_or(place, |bound| bound.min(place)) {
-                overtaken.extend(self.heads[shape as usize].fresh.below(instant, (level, turn), &mut self.compared));
                 self.examined += 1;
+                overtaken.extend(
+                    self.heads[shape as usize]
+                        .fresh
+                        .below(instant, (level, turn), &mut self.compared, &mut |_| ())
+                        .iter()
+                        .map(|line| line.group),
+                );
             }
         }
         for other in overtaken {
             self.groups[other as usize].overtaken = Some(at);
-            self.file(other);
+            self.file(ledger, other);
         }
     }
 
     /// The places of the first heads that were short, before the start, of what pressed shapes are short of now; by resource.
-    fn claims(
-        &mut self,
-        ledger: &Ledger,
-        pressed: impl Fn(ShapeId) -> bool,
-        at: i64,
-        free_before: impl Free + Copy,
-    ) -> BTreeMap<ResourceId, Place> {
+    fn claims(&mut self, ledger: &Ledger, pressed: &[ShapeId], at: i64, free_before: impl Free + Copy) -> BTreeMap<ResourceId, Place> {
         let mut claims = BTreeMap::new();
-        if !self.shapes.iter().any(|&shape| is_short(ledger, shape, free_before)) {
-            return claims;
-        }
-        let pressed = self.shapes.iter().copied().filter(|&shape| pressed(shape));
-        let mut contested: Vec<ResourceId> = pressed.flat_map(|shape| short(ledger, shape, free_in(ledger))).collect();
+        let mut contested: Vec<ResourceId> = pressed.iter().flat_map(|&shape| short(ledger, shape, free_in(ledger))).collect();
         contested.sort_unstable();
         contested.dedup();
         for i in 0..self.shapes.len() {
@@ -200,12 +209,13 @@ impl SlotTime {
                 return (Place::Patient(since, turn), None);
             }
         }
-        let (level, turn, group, fresh) = self.first(shape, self.ahead(at)).expect("a shape in the list has a head");
-        (Place::Index(level, turn), fresh.then_some(group))
+        let instant = self.ahead(at);
+        let (line, fresh) = self.first(shape, instant);
+        (Place::Index(line.at(instant), line.turn), fresh.then_some(line.group))
     }
 }
 
-fn free_in(ledger: &Ledger) -> impl Free {
+fn free_in(ledger: &Ledger) -> impl Free + Copy {
     |r| ledger.free[r as usize]
 }
 

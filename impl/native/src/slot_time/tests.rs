@@ -299,12 +299,16 @@ impl World {
             return Err("verdict".into());
         }
         let startable: Vec<usize> = (0..order.len()).filter(|&i| verdicts[i].is_none()).collect();
-        if self.engine.choose(&self.ledger, self.at) != startable.first().map(|&i| order[i] as u32) {
+        let commits = self.dice.below(5) == 0;
+        if !commits && self.engine.choose(&self.ledger, self.at) != startable.first().map(|&i| order[i] as u32) {
             return Err("choice".into());
         }
         let Some(&first) = startable.first() else { return Ok(false) };
-        let i = if self.dice.below(6) == 0 { self.dice.pick(&startable) } else { first };
-        self.start(order[i], &order[..i]);
+        let i = if commits { self.dice.pick(&startable) } else { first };
+        // A choice may be left alone, and another start may come first.
+        if commits || self.dice.below(8) > 0 {
+            self.start(order[i], &order[..i]);
+        }
         Ok(true)
     }
 
@@ -324,7 +328,7 @@ impl World {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        self.at += self.dice.pick(&[0, 0, 1, 3, 1_000, 500_000_000]) as i64;
+        self.at += self.dice.pick(&[0, 0, 0, 1, 3, 1_000, 500_000_000]) as i64;
         match self.dice.below(20) {
             0..7 => self.accept(),
             7 => self.discard(),
@@ -358,7 +362,7 @@ impl World {
 
     fn live(seed: u64, faults: Faults) -> Result<u64, String> {
         let mut world = World::new(seed, faults);
-        for _ in 0..120 {
+        for _ in 0..100 {
             world.step()?;
         }
         Ok(world.leases)
@@ -368,7 +372,7 @@ impl World {
 #[test]
 fn agrees_with_the_rules_over_lists() {
     let starts: u64 =
-        (0..300).map(|seed| World::live(seed, Default::default()).unwrap_or_else(|wrong| panic!("world {seed}: {wrong}"))).sum();
+        (0..400).map(|seed| World::live(seed, Default::default()).unwrap_or_else(|wrong| panic!("world {seed}: {wrong}"))).sum();
     assert!(starts > 3_000, "{starts} starts");
 }
 
@@ -379,6 +383,31 @@ fn every_fault_is_found() {
         let faults = Faults::named(name).unwrap_or_else(|| panic!("{name} is not in the catalogue"));
         assert!((0..3_000).any(|seed| World::live(seed, faults).is_err()), "{name} is not found");
     }
+}
+
+#[test]
+fn a_head_overtaken_just_now_is_not_patient_yet() {
+    let mut ledger = Ledger::new(&[("a".into(), 1), ("b".into(), 3)]);
+    let mut engine = SlotTime::new(SlotTiming::default(), Default::default());
+    let needs: [&[(u32, i64)]; 4] = [&[(1, 1)], &[(1, 3)], &[(0, 1), (1, 1)], &[(0, 1)]];
+    let shapes = needs.map(|needs| ledger.hold_shape(needs));
+    let [first, wide, both, narrow] = [0, 1, 2, 3].map(|g| {
+        assert_eq!(engine.add_group(), g);
+        engine.accepted(&ledger, g, Some(shapes[g as usize]), 1024, None, 0);
+        g
+    });
+    let start = |engine: &mut SlotTime, ledger: &mut Ledger, g: u32| {
+        ledger.lease(shapes[g as usize]);
+        engine.started(ledger, g, None, u64::from(g), shapes[g as usize], 5);
+    };
+    start(&mut engine, &mut ledger, first);
+    start(&mut engine, &mut ledger, narrow);
+    assert_eq!((engine.overtaken(wide), engine.overtaken(both)), (None, Some(5)));
+    ledger.unlease(shapes[narrow as usize]);
+    engine.finished(&ledger, u64::from(narrow), 5);
+    assert_eq!(engine.choose(&ledger, 5), Some(both));
+    start(&mut engine, &mut ledger, both);
+    assert_eq!(engine.overtaken(wide), Some(5));
 }
 
 #[test]
@@ -431,15 +460,17 @@ fn the_tournament_finds_the_least_line_at_any_instant() {
                 }
                 2 if !lines.is_empty() => {
                     lines.swap_remove(i);
-                    assert_eq!(tournament.remove(i), lines.get(i).map(|line| line.group));
+                    assert_eq!(tournament.remove(i), lines.get(i));
                 }
                 _ => {}
             }
             let instant = i128::from(dice.below(60)) << dice.pick(&[0, 0, 0, 60]);
             let key = |line: &Line| (line.at(instant), line.turn);
-            assert_eq!(tournament.best(instant, &mut compared).copied(), lines.iter().copied().min_by_key(key));
+            let best = tournament.best(instant, &mut compared, &mut |_| ()).map(|(best, ..)| *best);
+            assert_eq!(best, lines.iter().copied().min_by_key(key));
             let bound = (i128::from(dice.below(400)) - 100, dice.below(1 << 60));
-            let mut below = tournament.below(instant, bound, &mut compared);
+            let mut below: Vec<u32> =
+                tournament.below(instant, bound, &mut compared, &mut |_| ()).into_iter().map(|line| line.group).collect();
             below.sort_unstable();
             let mut due: Vec<u32> = lines.iter().filter(|line| key(line) < bound).map(|line| line.group).collect();
             due.sort_unstable();

@@ -25,6 +25,10 @@ from slotwise.spec.trace import Step, Trace
 from slotwise.spec.vocabulary import Command, Commit, Discard, Enqueue, Profile, Release, Task
 
 
+#: Lists longer than this are looked into at their end only, and checked again after each pass.
+CAREFUL = 60
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """A command, and what it leans on."""
@@ -84,6 +88,8 @@ class Shrinker:
         self.hazards = frozenset(LAWS) - {law}
         self.until = time.monotonic() + seconds
         self.checks = 0
+        self.sure = (finding, case)                      # the smallest that was checked with states at every step
+        self.careful = False                             # check so always
 
     def run(self) -> Finding:
         while not self.late and self.once():
@@ -98,8 +104,20 @@ class Shrinker:
         """Every pass. True: something became smaller."""
         passes: list[Callable[[], bool]] = [self.coarse, self.drop_groups, self.drop_resources, self.merge_all, self.drop_lives, self.drop_commands, self.drop_tasks, self.merge]
         passes.insert(0 if self.key[0] == "law" else len(passes), self.loosen)
-        gained = [step() for step in (*passes, self.simplify, self.set_up, self.times, self.names)]
+        gained = [self.surely(step) for step in (*passes, self.simplify, self.set_up, self.times, self.names)]
         return any(gained)
+
+    def surely(self, step: Callable[[], bool]) -> bool:
+        """A pass. What it took on trust is checked; if it went astray it is done again, and nothing more is taken on trust."""
+        gained = step()
+        if self.sure[1] is not self.case:
+            found = self.tried(self.case, 1)
+            if found is None or found[0].key != self.key:
+                (self.finding, self.case), self.careful = self.sure, True
+                return step()
+            self.finding, self.case = found[0], replace(self.case, ops=found[1])
+            self.sure = (self.finding, self.case)
+        return gained
 
     def fails(self, case: Case) -> bool:
         """Does it fail in the same way? If so it is the smallest so far, cut off at the failing command."""
@@ -109,17 +127,20 @@ class Shrinker:
         found = self.tried(case, 0)
         if found is None or found[0].kind != self.key[0]:
             return False
-        if found[0].kind in ("divergence", "audit"):
+        careful = self.careful or len(found[1]) <= CAREFUL
+        if careful and found[0].kind in ("divergence", "audit"):
             found = self.tried(replace(case, ops=found[1]), 1)
         if found is None or found[0].key != self.key:
             return False
         self.finding, self.case = found[0], replace(case, ops=found[1])
+        if careful:
+            self.sure = (self.finding, self.case)
         return True
 
     def tried(self, case: Case, state_every: int) -> tuple[Finding, list[Op]] | None:
         used: list[Op] = []
         law = self.key[0] == "law"
-        finding = judge(self.target, case.profile, case.capacity, _planned(case.ops, used), state_every=state_every, hazards=self.hazards, laws=law, blame=state_every > 0)
+        finding = judge(self.target, case.profile, case.capacity, _planned(case.ops, used), state_every=state_every, hazards=self.hazards, laws=law)
         return None if finding is None else (finding, used)
 
     def attempt(self, ops: list[Op]) -> bool:

@@ -24,7 +24,6 @@ from slotwise.spec.laws import KNOWN_HAZARDS, LAWS
 from slotwise.spec.trace import Step, Trace
 from slotwise.spec.vocabulary import Command, Commit, Discard, Enqueue, Profile, Release, Task
 
-
 #: Lists longer than this are looked into at their end only, and checked again after each pass.
 CAREFUL = 60
 

@@ -12,7 +12,7 @@ from slotwise.fuzz.target import Target
 from slotwise.spec import admission
 from slotwise.spec.vocabulary import Command, Observation, Profile
 
-COPIED = ("rules", "fair_queue", "strict", "bounded_borrow", "slot_time", "admission")
+COPIED = ("rules", "fair_queue", "tagged", "strict", "bounded_borrow", "slot_time", "admission")
 #: Name -> module, what it says, what the mistake makes of it.
 MISTAKES = {
     "second_release_unknown": ("admission", 'return "duplicate" if memory is None or', "return None if memory is None or"),

@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 
 from slotwise.fuzz import seeded, symbolic
 from slotwise.spec import admission as a
-from slotwise.spec import bounded_borrow, slot_time, strict
+from slotwise.spec import bounded_borrow, slot_time, tagged
 from slotwise.spec import fair_queue as q
 from slotwise.spec import vocabulary as v
 from slotwise.spec.rules import RULES
@@ -248,11 +248,11 @@ def test_adm_9_what_can_never_start_is_refused_unless_the_profile_takes_it(needs
 def test_str_1_pressure_is_a_need_shared_with_another_group(mine: dict[str, int], theirs: dict[str, int]) -> None:
     """STR-1 and the bounded-borrow rules ask this."""
     me, peer = (Task("t", "g", mine), Group("g")), (Task("u", "p", theirs), Group("p"))
-    assert strict.pressed(me[0], [me, peer]) == mine.keys() & theirs.keys()
-    assert strict.pressed(me[0], [me]) == set()
+    assert tagged.pressed(me[0], [me, peer]) == mine.keys() & theirs.keys()
+    assert tagged.pressed(me[0], [me]) == set()
     with_submission = Task("t", "g", {"submission": 1, **mine})
-    assert "submission" not in strict.pressed(with_submission, [(Task("u", "p", {"submission": 1}), Group("p"))])
-    assert strict.pressed(Task("t", "g", {"submission": 1}), [(Task("u", "p", {"submission": 1}), Group("p"))]) == {"submission"}
+    assert "submission" not in tagged.pressed(with_submission, [(Task("u", "p", {"submission": 1}), Group("p"))])
+    assert tagged.pressed(Task("t", "g", {"submission": 1}), [(Task("u", "p", {"submission": 1}), Group("p"))]) == {"submission"}
 
 
 @given(some.integers(0, 64), some.lists(some.integers(1024, 9000), min_size=2, max_size=5))

@@ -22,7 +22,7 @@ from typing import Any
 
 PACKAGE = "slotwise.spec"
 #: In the order in which they import each other.
-COPIED = ("rules", "fair_queue", "strict", "bounded_borrow", "slot_time", "admission")
+COPIED = ("rules", "fair_queue", "tagged", "strict", "bounded_borrow", "slot_time", "admission")
 MUTATED = COPIED[1:]
 NOT_MUTATED = {"state", "bits"}
 #: Turns of the `while` loops of a mutant in one step, before it is given up as endless.

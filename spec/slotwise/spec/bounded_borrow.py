@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING
 
-from slotwise.spec.fair_queue import FairQueue, Head, bring_tag, move_tag
+from slotwise.spec.fair_queue import FairQueue, Head
 from slotwise.spec.rules import BORROWING, rule
-from slotwise.spec.strict import pressed
+from slotwise.spec.tagged import Tagged, pressed
 from slotwise.spec.vocabulary import BoundedBorrow, Refusal, State, Task, weight_in_units
 
 if TYPE_CHECKING:
@@ -20,20 +20,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Discipline:
+class Discipline(Tagged):
     parameters: BoundedBorrow
     queue: FairQueue
     ledger: Ledger
     debt: dict[tuple[str, str], int] = field(default_factory=dict)     # (group, resource) -> units owed
-
-    def competes(self, group: str) -> bool:
-        return group in self.queue.turn
-
-    def come(self, group: str, at: int) -> None:
-        bring_tag(self.queue, group)
-
-    def places(self, at: int) -> dict[str, tuple[float]]:
-        return {group: (self.queue.tag[group],) for group in self.queue.turn}
 
     def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
         task, spec = head
@@ -63,20 +54,11 @@ class Discipline:
         return share
 
     def start(self, task: Task, borrowed: Borrowed, earlier: list[Head], at: int) -> None:
-        move_tag(self.queue, task.group)
+        Tagged.start(self, task, borrowed, earlier, at)
         take_on_debt(self, task, borrowed)
 
     def finish(self, lease: Lease, at: int) -> None:
         repay(self, lease.task)
-
-    def go_on(self, group: str, at: int) -> None:
-        """Its tag has moved already."""
-
-    def respecify(self, group: str, at: int) -> None:
-        """The newest weight counts from the next start; share and limit are those of each head."""
-
-    def withdraw(self, task: str) -> None:
-        """Nothing is remembered of a waiting task."""
 
     def state(self, at: int) -> State:
         return {"debt": {group: {r: owed for (g, r), owed in sorted(self.debt.items()) if g == group and owed} for group in sorted({g for (g, _), owed in self.debt.items() if owed})}}

@@ -8,55 +8,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slotwise.spec.fair_queue import FairQueue, Head, bring_tag, move_tag
+from slotwise.spec.fair_queue import FairQueue, Head
 from slotwise.spec.rules import STRICT, rule
-from slotwise.spec.vocabulary import Refusal, State, Strict, Task
+from slotwise.spec.tagged import Tagged, pressed
+from slotwise.spec.vocabulary import Refusal, Strict
 
 if TYPE_CHECKING:
-    from slotwise.spec.admission import Borrowed, Lease, Ledger
-
-
-def pressed(task: Task, startable: list[Head]) -> set[str]:
-    """The resources of a task for which a startable head of another group asks. `submission` counts only for a task that needs nothing else."""
-    asked = {resource for peer, _ in startable if peer.group != task.group for resource in peer.needs}
-    return {resource for resource in task.needs if resource in asked and (resource != "submission" or len(task.needs) == 1)}
+    from slotwise.spec.admission import Borrowed, Ledger
 
 
 @dataclass(slots=True)
-class Discipline:
+class Discipline(Tagged):
     parameters: Strict
     queue: FairQueue
     ledger: Ledger
 
-    def competes(self, group: str) -> bool:
-        return group in self.queue.turn
-
-    def come(self, group: str, at: int) -> None:
-        bring_tag(self.queue, group)
-
-    def places(self, at: int) -> dict[str, tuple[float]]:
-        return {group: (self.queue.tag[group],) for group in self.queue.turn}
-
     def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
         return at_its_limit(self, head, startable) or {}
-
-    def start(self, task: Task, borrowed: Borrowed, earlier: list[Head], at: int) -> None:
-        move_tag(self.queue, task.group)
-
-    def finish(self, lease: Lease, at: int) -> None:
-        """Nothing is owed."""
-
-    def go_on(self, group: str, at: int) -> None:
-        """Its tag has moved already."""
-
-    def respecify(self, group: str, at: int) -> None:
-        """The newest weight counts from the next start."""
-
-    def withdraw(self, task: str) -> None:
-        """Nothing is remembered of a waiting task."""
-
-    def state(self, at: int) -> State:
-        return {}
 
 
 @rule("STR-1", source="semantics 2.3, vectors A2, A12", of=STRICT)

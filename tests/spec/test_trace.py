@@ -3,14 +3,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slotwise.spec import batching_vocabulary as b
 from slotwise.spec import trace as t
 from slotwise.spec import vocabulary as v
+from slotwise.spec.mechanisms import MECHANISMS, mechanism_of
 
 names = st.text(min_size=1, max_size=8)
 needs = st.dictionaries(names, st.integers(1, v.MOST), min_size=1, max_size=3)
@@ -41,9 +44,62 @@ def test_recording_again_gives_the_same_bytes(profile: v.Profile, capacity: dict
     assert t.encode(again) == data
 
 
+stamps = st.integers(-v.LATEST, v.LATEST)
+changes = st.integers(-(1 << 20), 1 << 20)
+done = st.lists(names, max_size=3).map(tuple)
+BATCHING = st.one_of(
+    st.builds(b.Submit, id=names, size=st.integers(0, v.MOST), sync=st.booleans(), empty=st.booleans(), parent=st.none() | names, ends=st.booleans(), final=st.booleans(), at=instants),
+    st.builds(b.Refresh, id=names, key=st.none() | stamps, due=st.none() | instants, owner=st.text(max_size=3), index=st.integers(0, v.MOST), at=instants),
+    st.builds(b.Cancel, id=st.none() | names, owner=st.text(max_size=3), at=instants),
+    st.builds(b.Credit, running=changes, outside=changes, at=instants),
+    st.builds(b.Stop, at=instants),
+    st.builds(b.Pump, at=instants),
+    st.builds(b.Respond, token=st.none() | names, stamp=st.none() | stamps, done=done, marker=st.none() | names, at=instants),
+    st.builds(b.Page, done=done, marker=st.none() | names, at=instants),
+    st.builds(b.Fail, at=instants),
+)  # fmt: skip
+B_SAW = st.none() | st.lists(st.tuples(st.sampled_from(sorted(b.SEEN)), names | stamps | st.none() | st.lists(names, max_size=2)), max_size=3)
+B_STEPS = st.builds(t.Step, BATCHING, B_SAW, st.none() | st.lists(st.sampled_from(["BAT-1", "AWS-2"]), unique=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(list(b.PROFILES.values())), st.builds(b.Setup, names, stamps), st.lists(B_STEPS, max_size=5), st.none() | st.integers())
+def test_recording_batching_again_gives_the_same_bytes(profile: b.Profile, setup: b.Setup, steps: list[t.Step], seed: int | None) -> None:
+    trace = t.Trace(t.header(profile, setup, seed=seed, targets=["reference"]), steps)
+    data = t.encode(trace)
+    again = t.decode(data)
+    assert again == trace
+    assert t.encode(again) == data
+    assert again.header.mechanism == "batching"
+
+
+def test_every_kept_trace_is_written_as_it_was() -> None:
+    kept = sorted((Path(__file__).parents[1] / "golden").rglob(f"*{t.SUFFIX}"))
+    assert len(kept) > 50
+    for path in kept:
+        assert t.encode(t.read(path)) == path.read_bytes()
+
+
+def test_every_mechanism_has_its_words_and_its_rules() -> None:
+    for mechanism in MECHANISMS.values():
+        assert all(mechanism_of(profile) is mechanism for profile in mechanism.profiles.values())
+        assert set(mechanism.commands.values()) == set(mechanism.command.__args__)
+        setup = v.Setup({"r": 1}) if mechanism.name == "admission" else b.Setup()
+        for profile in mechanism.profiles.values():
+            model, judge = mechanism.model(profile, setup), mechanism.new_judge(profile, setup)
+            command = mechanism.commands["pump"](**({"at_most": 1} if mechanism.name == "admission" else {}))
+            saw = mechanism.spec.step(model, command)
+            assert saw
+            assert all(seen[0] in mechanism.seen for seen in saw)
+            assert judge.step(command, saw) == []
+            assert mechanism.spec.state(model)["now"] == 0
+            assert mechanism.spec.decided
+
+
 def test_every_parameter_of_the_profile_is_in_the_header() -> None:
-    for profile in v.PROFILES.values():
-        found = msgspec.json.decode(t.encode(t.Trace(t.header(profile, {"r": 1}))))["profile"]
+    profiles: list[Any] = [*v.PROFILES.values(), *b.PROFILES.values()]
+    for profile in profiles:
+        found = msgspec.json.decode(t.encode(t.Trace(t.header(profile, {"r": 1} if isinstance(profile, v.Profile) else b.Setup()))))["profile"]
         assert set(found) == set(profile.__struct_fields__)
         assert set(found["discipline"]) == {"type", *profile.discipline.__struct_fields__}
 
@@ -71,8 +127,31 @@ BAD = {
     "no needs": (GOOD.replace(b'{"r":1}', b"{}"), r"line 2: .*tasks\[0\].needs"),
     "time": (GOOD.replace(b'"at":5', b'"at":-5'), r"line 3: .*\$.at"),
     "float in saw": (GOOD.replace(b'["accepted","a"]', b'["accepted",1.5]'), "line 2: .*float"),
+    "another's profile": (GOOD.replace(b'"admission"', b'"batching"'), r"line 1: .*\$.profile"),
+    "another's observation": (GOOD.replace(b'["accepted","a"]', b'["accepted",null]'), r"line 2: .*\$\[0\]\[1\]"),
     "not a list": (GOOD.replace(b'[["accepted","a"]]', b'"accepted"'), "line 2: Expected `array"),
 }  # fmt: skip
+
+
+OF_BATCHING = t.encode(t.Trace(t.header(b.PROFILES["slotwise"], b.Setup()), [t.Step(b.Submit(id="a", size=3), [("accepted", "a")], ["BAT-4"]), t.Step(b.Pump(at=5), [("sleep", None)])]))
+BAD_BATCHING = {
+    "mechanism": (OF_BATCHING.replace(b'"batching"', b'"admission"'), r"line 1: .*\$.profile"),
+    "discipline": (OF_BATCHING.replace(b'"look-ahead"', b'"look-behind"'), "line 1: .*look-behind.*profile.discipline"),
+    "parameter": (OF_BATCHING.replace(b'"updates":250', b'"updates":0'), "line 1: .*profile.discipline.updates"),
+    "setup": (OF_BATCHING.replace(b'"hint":0', b'"hunt":0'), "line 1: .*unknown field `hunt`.*setup"),
+    "command of another": (OF_BATCHING.replace(b'"do":"pump"', b'"do":"select"'), r"line 3: .*select.*\$.do"),
+    "size": (OF_BATCHING.replace(b'"size":3', b'"size":-3'), r"line 2: .*\$.size"),
+    "needs in saw": (OF_BATCHING.replace(b'["accepted","a"]', b'["accepted",{"r":1}]'), "line 2: .*object"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_BATCHING)
+def test_what_is_wrong_with_batching_is_named_with_its_line(name: str) -> None:
+    data, message = BAD_BATCHING[name]
+    assert t.decode(OF_BATCHING).commands
+    with pytest.raises(t.TraceError) as error:
+        t.decode(data, "f.jsonl")
+    assert re.search(f"^f.jsonl: {message}", str(error.value)), error.value
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -32,13 +32,13 @@ class Broken(NamedTuple):
 LAWS: dict[str, Law] = {}
 
 
-def law(id: str, *, source: str) -> Callable[[Callable[P, str | None]], Callable[P, Broken | None]]:
-    """Register a function as law `id`. Its docstring is the sentence; it returns what is broken, in words, or None."""
+def law(id: str, *, source: str, laws: dict[str, Law] = LAWS) -> Callable[[Callable[P, str | None]], Callable[P, Broken | None]]:
+    """Register a function as law `id`, of admission or among other `laws`. Its docstring is the sentence; it returns what is broken, in words, or None."""
 
     def register(function: Callable[P, str | None]) -> Callable[P, Broken | None]:
-        if id in LAWS or not function.__doc__:
+        if id in laws or not function.__doc__:
             raise TypeError(f"law {id} is named twice, or has no sentence")
-        LAWS[id] = Law(id, " ".join(function.__doc__.split()), source, f"{function.__module__}.{function.__qualname__}")
+        laws[id] = Law(id, " ".join(function.__doc__.split()), source, f"{function.__module__}.{function.__qualname__}")
 
         def asked(*args: P.args, **kwargs: P.kwargs) -> Broken | None:
             message = function(*args, **kwargs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,6 +19,10 @@ BORROWING = ("bounded-borrow",)
 TAGGED = ("strict", "bounded-borrow")
 STRICT = ("strict",)
 SLOT_TIME = ("slot-time",)
+#: Batching: both disciplines, and each.
+BATCHING = ("look-ahead", "aws-durable")
+LOOK_AHEAD = ("look-ahead",)
+SHIPPED = ("aws-durable",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +31,32 @@ class Rule:
     prose: str
     source: str
     disciplines: tuple[str, ...]     # it belongs to; reports and floors list it only there
-    switch: str | None               # of the profile, without which it never decides
+    switch: str | None               # of the profile (or a parameter of its discipline), without which it never decides
     function: str
     line: int
+    off: str | None = None           # switch or parameter with which it never decides
+
+    def of(self, profile: Any) -> bool:
+        """Can it decide under the profile?"""
+        return profile.discipline.__struct_config__.tag in self.disciplines and (self.switch is None or _on(profile, self.switch)) and not (self.off and _on(profile, self.off))
+
+
+def _on(profile: Any, switch: str) -> bool:
+    return bool(getattr(profile, switch, False) or getattr(profile.discipline, switch, False))
 
 
 RULES: dict[str, Rule] = {}
 decided: list[str] = []              # since the last step began
 
 
-def rule(id: str, *, source: str, of: tuple[str, ...] = EVERY, switch: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def rule(id: str, *, source: str, of: tuple[str, ...] = EVERY, switch: str | None = None, off: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register a function as rule `id`. A call is recorded unless it returns None: a refusal that does not refuse did not decide."""
 
     def register(function: Callable[P, R]) -> Callable[P, R]:
         if id in RULES or not function.__doc__:
             raise TypeError(f"rule {id} is named twice, or has no sentence")
         code = function.__code__
-        RULES[id] = Rule(id, " ".join(function.__doc__.split()), source, of, switch, f"{function.__module__}.{function.__qualname__}", code.co_firstlineno)
+        RULES[id] = Rule(id, " ".join(function.__doc__.split()), source, of, switch, f"{function.__module__}.{function.__qualname__}", code.co_firstlineno, off)
         record = decided.append
 
         @wraps(function)

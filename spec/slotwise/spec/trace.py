@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from slotwise.spec import vocabulary as v
+from slotwise.spec.mechanisms import MECHANISMS, Mechanism, mechanism_of
+from slotwise.spec.vocabulary import Observation
 
 FORMAT = 1
 NEWLINE = b"\n"
@@ -24,12 +26,12 @@ class TraceError(ValueError):
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The first line. `slotwise` is the version of the format."""
+    """The first line. `slotwise` is the version of the format; profile and setup are the mechanism's."""
 
     slotwise: int
-    mechanism: Literal["admission"]
-    profile: v.Profile
-    setup: v.Setup
+    mechanism: str
+    profile: Any
+    setup: Any
     seed: int | None = None
     targets: tuple[str, ...] = ()
     note: str = ""
@@ -37,8 +39,8 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    command: v.Command
-    saw: list[v.Observation] | None = None       # None: not recorded
+    command: Any                                 # of the trace's mechanism
+    saw: list[Observation] | None = None       # None: not recorded
     rules: list[str] | None = None               # by the reference, in order of first decision
 
 
@@ -48,18 +50,20 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
 
     @property
-    def commands(self) -> list[v.Command]:
+    def commands(self) -> list[Any]:
         return [step.command for step in self.steps]
 
 
-def header(profile: v.Profile, capacity: dict[str, int], *, seed: int | None = None, targets: Iterable[str] = (), note: str = "") -> Header:
-    return Header(FORMAT, "admission", profile, v.Setup(dict(capacity)), seed, tuple(targets), note)
+def header(profile: Any, setup: Any, *, seed: int | None = None, targets: Iterable[str] = (), note: str = "") -> Header:
+    """The profile tells the mechanism. `setup` may be the only field of the mechanism's setup: of admission, the capacity."""
+    mechanism = mechanism_of(profile)
+    return Header(FORMAT, mechanism.name, profile, mechanism.set_up(setup), seed, tuple(targets), note)
 
 
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_command(command: v.Command) -> bytes:
+def encode_command(command: Any) -> bytes:
     """One command as a line without its newline."""
     return _encode(command)
 
@@ -84,7 +88,9 @@ def decode(data: bytes, name: str = "trace") -> Trace:
     if not data.endswith(b"\n"):
         raise TraceError(f"{name}: line {data.count(NEWLINE) + 1}: the file ends within a line; it is truncated")
     first, *rest = data[:-1].split(b"\n")
-    return Trace(_header(first, name), [_step(line, name, number) for number, line in enumerate(rest, 2)])
+    header = _header(first, name)
+    mechanism = MECHANISMS[header.mechanism]
+    return Trace(header, [_step(mechanism, line, name, number) for number, line in enumerate(rest, 2)])
 
 
 def read(path: Path) -> Trace:
@@ -122,12 +128,24 @@ def _header(line: bytes, name: str) -> Header:
         raise TraceError(f"{name}: line 1: field `slotwise`: expected a format version, found {version!r}")
     if version > FORMAT:
         raise TraceError(f"{name}: line 1: field `slotwise`: format {version} was written by a newer slotwise; this one reads up to {FORMAT}")
-    header: Header = _convert(found, Header, name, 1)
-    return header
+    mechanism = _convert(found, _Mechanism, name, 1).mechanism
+    return Header(**msgspec.structs.asdict(_convert(found, _typed_header(MECHANISMS[mechanism]), name, 1)))
 
 
-def _step(line: bytes, name: str, number: int) -> Step:
+class _Mechanism(msgspec.Struct):
+    mechanism: Literal[tuple(MECHANISMS)]    # type: ignore[valid-type]
+
+
+@cache
+def _typed_header(mechanism: Mechanism) -> type[Any]:
+    """A header whose profile and setup are the mechanism's."""
+    types = {"profile": mechanism.profile, "setup": mechanism.setup}
+    fields = [(f.name, types.get(f.name, f.type), f.default) for f in msgspec.structs.fields(Header)]
+    return msgspec.defstruct("Header", fields, forbid_unknown_fields=True)
+
+
+def _step(mechanism: Mechanism, line: bytes, name: str, number: int) -> Step:
     found = _object(line, name, number)
-    saw = _convert(found.pop("saw", None), list[tuple[str | int | dict[str, int], ...]] | None, name, number)
+    saw = _convert(found.pop("saw", None), list[mechanism.observation] | None, name, number)    # type: ignore[name-defined]
     rules = _convert(found.pop("rules", None), list[str] | None, name, number)
-    return Step(_convert(found, v.Command, name, number), saw, rules)
+    return Step(_convert(found, mechanism.command, name, number), saw, rules)

@@ -1,0 +1,523 @@
+"""The laws of checkpoint batching, and their judge. A law is a predicate over commands and observations alone, as in `laws`; it judges anybody's collector.
+
+A function says what is broken, or None. A stranger (no profile) is held to the limits that `slotwise` has.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, get_args
+
+from slotwise.spec import batching_vocabulary as v
+from slotwise.spec.batching_book import Ask, Book, Flight, Item
+from slotwise.spec.laws import Broken, Law, Saw
+from slotwise.spec.laws import law as any_law
+
+LAWS: dict[str, Law] = {}
+law = partial(any_law, laws=LAWS)
+
+NONE = type(None)
+_ID, _SETTLED, _RESUMED = (str, str), (str, str, str), (str, str, (int, NONE), list)
+_ANSWER = {"settled": _SETTLED, "again": (str, str, int), "resumed": _RESUMED, "fetch": (str, str, str), "unexpected": _ID}
+#: The words that answer each command, beside `time_reversed`, and the types of what is seen: of the word, and of what follows it.
+ANSWERS: dict[type, dict[str, tuple[Any, ...]]] = {
+    v.Submit: {"accepted": _ID, "rejected": _SETTLED},
+    v.Refresh: {"accepted": _ID, "rejected": _SETTLED, "resumed": _RESUMED},
+    v.Cancel: {"settled": _SETTLED},
+    v.Credit: {},
+    v.Stop: {"settled": _SETTLED},
+    v.Pump: {"settled": _SETTLED, "send": (str, list, list, str), "sleep": (str, (int, NONE)), "exit": (str,)},
+    v.Respond: _ANSWER,
+    v.Page: _ANSWER,
+    v.Fail: {"settled": _SETTLED, "unexpected": _ID},
+}
+LAST, ALONE = ("send", "sleep", "exit"), ("accepted", "rejected", "fetch", "unexpected")
+_REASONS = {"settled": frozenset(get_args(v.Outcome)), "rejected": frozenset(get_args(v.Why))}
+#: What the end makes of everybody who waits; on a request that completed the execution, an update is well.
+AT_THE_END = {"completed": "orphaned", "revoked": "suspended", "failed": "failed"}
+
+
+def word_of(command: v.Command) -> str:
+    return str(type(command).__struct_config__.tag)
+
+
+# These leave the book in doubt, once they are broken.
+@law("LAW-31", source="design 4")
+def in_words(command: v.Command, saw: Saw) -> str | None:
+    """Every command is answered, in the words of the vocabulary; an item or a refresh is answered about that one, and the last word of a pump says what the driver shall do."""
+    words = ANSWERS[type(command)]
+    for seen in saw:
+        types = words.get(seen[0]) if seen else None
+        if types is None or len(seen) != len(types) or any(not isinstance(part, kind) or isinstance(part, bool) for part, kind in zip(seen, types, strict=True)):
+            return f"{list(seen)} does not answer {word_of(command)}"
+        if seen[0] in _REASONS and seen[2] not in _REASONS[seen[0]]:
+            return f"{seen[2]} is no reason"
+    told = [seen[0] for seen in saw]
+    wrong = any(word in LAST for word in told[:-1]) or (len(told) > 1 and any(word in ALONE for word in told))
+    if isinstance(command, v.Submit | v.Refresh):
+        wrong = len(saw) != 1 or command.id not in (saw[0][1], *(saw[0][3] if told == ["resumed"] else ()))
+    elif isinstance(command, v.Pump):
+        wrong = wrong or not told or told[-1] not in LAST
+    return f"{[list(seen) for seen in saw]} answers {word_of(command)}" if wrong else None
+
+
+@law("LAW-32", source="design 4")
+def time_goes_on(book: Book, command: v.Command, saw: Saw) -> str | None:
+    """A command from before an earlier one is answered `time_reversed` with the time that it is, and does nothing; no other command is."""
+    told = any(seen and seen[0] == "time_reversed" for seen in saw)
+    if told != (command.at < book.now) or (told and (len(saw) != 1 or list(saw[0]) != ["time_reversed", book.now])):
+        return f"at {command.at}, when it was {book.now}: {[list(seen) for seen in saw]}"
+    return None
+
+
+@law("LAW-33", source="discipline BAT-13")
+def awaited(book: Book, command: v.Respond | v.Page | v.Fail, saw: Saw) -> str | None:
+    """An answer that nothing awaits is called unexpected, and only that; an answer with more pages makes the collector fetch the next one, with the newest token, and tell nobody anything."""
+    fetching = book.flight.fetching if book.flight else None
+    expected = fetching is not None if isinstance(command, v.Fail) else fetching is isinstance(command, v.Page)
+    if not expected:
+        return None if [list(seen) for seen in saw] == [["unexpected", word_of(command)]] else f"{word_of(command)} was not awaited, and was answered {list(saw)}"
+    token = command.token if isinstance(command, v.Respond) else book.token
+    marker = None if isinstance(command, v.Fail) or token is None else command.marker
+    pages = [["fetch", marker, token]] if marker is not None else []
+    right = [list(seen) for seen in saw if marker is not None or seen[0] in ("fetch", "unexpected")] == pages
+    return None if right else f"{word_of(command)} was answered {[list(seen) for seen in saw]}"
+
+
+@law("LAW-34", source="discipline L1")
+def one_at_a_time(book: Book, updates: list[str]) -> str | None:
+    """Requests never overlap."""
+    return None if book.flight is None else f"{updates} are sent, and the request of {book.flight.sent} is not answered"
+
+
+@law("LAW-35", source="discipline L3, BAT-3")
+def told_once(found: object, what: str) -> str | None:
+    """What is sent was accepted, and is sent once; what is settled, resumed or asked for again was accepted, and is settled once."""
+    return f"{what}, and nothing of that name was accepted, or it was told before" if found is None else None
+
+
+@law("LAW-56", source="discipline REF-1")
+def asked_once(book: Book, id: str) -> str | None:
+    """One refresh of an operation is asked for at a time."""
+    return f"{id} is asked for again" if any(ask.id == id for ask in book.alive()) else None
+
+
+# These do not.
+@law("LAW-36", source="discipline L2")
+def in_order(book: Book, updates: list[str]) -> str | None:
+    """Updates leave in the order in which they were accepted."""
+    oldest = [item.id for item in book.queue if not item.empty][: len(updates)]
+    return None if updates == oldest else f"{updates} are sent, before {oldest}"
+
+
+@law("LAW-37", source="discipline L5")
+def within_limits(limits: v.LookAhead | v.Shipped, items: list[Item]) -> str | None:
+    """A request carries at most so many updates, and at most so many bytes or a single update."""
+    size = sum(item.size for item in items)
+    fits = len(items) <= limits.updates and (size <= limits.bytes or len(items) == 1)
+    return None if fits else f"{len(items)} updates of {size} bytes"
+
+
+@law("LAW-38", source="discipline BAT-13")
+def newest_token(book: Book, token: str) -> str | None:
+    """Every request carries the token of the answer before."""
+    return None if token == book.token else f"{token}, after {book.token}"
+
+
+@law("LAW-39", source="discipline BAT-11; semantics 2.4 F, 2.5")
+def all_that_is_due(book: Book, refreshes: list[Ask]) -> str | None:
+    """A request takes every refresh that is due, none before it is due, and none that was cancelled before."""
+    early = [ask.id for ask in refreshes if ask.withdrawn or (ask.key is None and ask.due > book.now)]
+    left = [ask.id for ask in book.due() if ask not in refreshes]
+    return f"{early} are not due" if early else f"{left} are left" if left else None
+
+
+@law("LAW-40", source="discipline L3, BAT-3")
+def durable_first(book: Book, item: Item) -> str | None:
+    """A producer goes on only when a request that was sent after it came is answered, and carried its update."""
+    flight = book.flight
+    return None if flight and (item in flight.items or item in flight.empties) else f"{item.id} is well, and was on no request"
+
+
+@law("LAW-41", source="discipline L4, REF-2, REF-7; H2")
+def done_is_seen(book: Book, ask: Ask) -> str | None:
+    """A refresh by stamp is done only when an answer has shown its operation done; one by time, only by the answer to a request sent at or after that time."""
+    flight = book.flight
+    if ask.cancelled:
+        return None
+    if ask.key is not None:
+        return None if ask.id in book.shown or (flight and ask.id in flight.done) else f"{ask.id} is done, and was not shown"
+    return None if flight and (ask in flight.asks or ask.id in flight.done) else f"{ask.id} is done, and was on no request"
+
+
+@law("LAW-42", source="discipline REF-2")
+def resumed_is_shown(book: Book, command: v.Refresh, seen: Sequence[Any]) -> str | None:
+    """A refresh that is not waited for was shown done before, and its own branch goes on."""
+    right = command.id in book.shown and list(seen) == ["resumed", command.owner, command.key, [command.id]]
+    return None if right else f"{list(seen)}"
+
+
+@law("LAW-43", source="discipline REF-5; H2")
+def not_done_yet(book: Book, ask: Ask, due: int) -> str | None:
+    """What is asked for again was on the request, and was not shown done; and not before now."""
+    flight = book.flight
+    seen = ask.id in book.shown or (flight and ask.id in flight.done)
+    right = flight and ask in flight.asks and ask.key is not None and not seen and due >= book.now
+    return None if right else f"{ask.id} again at {due}"
+
+
+@law("LAW-44", source="discipline REF-7")
+def in_waves(book: Book, waves: list[tuple[Sequence[Any], list[Ask]]]) -> str | None:
+    """Branches of one owner that waited for one instant go on together, in the order of their index, and instants in order, those without a stamp last."""
+    names = [(seen[1], seen[2]) for seen, _ in waves]
+    keys = [(key is None, key or 0) for _, key in names]
+    wrong = len(set(names)) < len(names) or keys != sorted(keys)
+    for (owner, key), (_, asks) in zip(names, waves, strict=True):
+        wrong = wrong or any((ask.owner, ask.key) != (owner, key) for ask in asks) or asks != sorted(asks, key=lambda ask: (ask.index, ask.seq))
+    return f"{[list(seen) for seen, _ in waves]}" if wrong else None
+
+
+@law("LAW-45", source="discipline L3, BAT-14, BAT-15; semantics 2.6")
+def nobody_left(book: Book, flight: Flight | None) -> str | None:
+    """When its answer is there, everybody on a request has been told; at the end, everybody."""
+    left = [item.id for item in flight.items if item.sync] + [ask.id for ask in flight.asks] if flight else []
+    if book.over:
+        left += [item.id for item in book.queue if item.sync] + [ask.id for ask in book.asks]
+    return f"{left} were told nothing" if left else None
+
+
+@law("LAW-46", source="discipline BAT-12, BAT-15, REF-5, REF-8; semantics 2.6")
+def outcome_true(book: Book, command: v.Command, thing: Item | Ask, outcome: str) -> str | None:
+    """An outcome says what happened: well, or cancelled by a cancel; orphaned by the stop or the completion, suspended by the loss of the token, failed by an error."""
+    if isinstance(command, v.Cancel):
+        right = outcome == "cancelled"
+    elif book.over and not isinstance(command, v.Pump):
+        on_it = book.flight is not None and thing in (*book.flight.items, *book.flight.empties, *book.flight.asks)
+        right = outcome == AT_THE_END[book.over] or (outcome == "ok" and book.over == "completed" and on_it)
+    elif isinstance(command, v.Respond | v.Page):
+        right = outcome == "ok" or (outcome == "orphaned" and book.stopped and isinstance(thing, Ask))
+    else:
+        right = (outcome == "orphaned" and book.stopped) or (outcome == "ok" and isinstance(thing, Ask) and thing.cancelled)
+    return None if right else f"{thing.id}: {outcome}, by {word_of(command)}"
+
+
+@law("LAW-47", source="discipline BAT-1; semantics 2.3")
+def refusal_true(book: Book, id: str, why: str) -> str | None:
+    """A refusal has a true reason."""
+    reasons = {"orphaned": book.perhaps_below_an_ended(id), "stopped": book.stopped, "duplicate": any(ask.id == id for ask in book.alive()), "no_refresh": True}
+    return None if reasons.get(why, why == book.over) else f"{id}: {why}"
+
+
+@law("LAW-48", source="discipline BAT-1; semantics 6, rows 6 and 7")
+def no_orphans(book: Book, command: v.Submit) -> str | None:
+    """Nothing is accepted from below a context that has ended."""
+    return f"{command.id} is below {command.parent}, which has ended" if book.below_an_ended(command.parent) else None
+
+
+@law("LAW-49", source="discipline L9, BAT-1; H3")
+def nothing_after_the_stop(book: Book, id: str) -> str | None:
+    """Nothing is accepted after the stop or the end."""
+    return f"{id} is accepted" if book.stopped or book.over else None
+
+
+@law("LAW-50", source="discipline L9, BAT-6, BAT-12; H5")
+def stops_at_once(book: Book, word: str) -> str | None:
+    """After the stop, an idle channel sends or ends at once; after the end, a pump only says so; before, it never does."""
+    stopped = book.stopped and book.flight is None
+    right = {"exit": book.over or stopped, "send": not book.over, "sleep": not book.over and not stopped}
+    return None if right[word] else word
+
+
+@law("LAW-51", source="discipline L9; semantics 2.6; H3")
+def nobody_left_at_the_exit(book: Book) -> str | None:
+    """At the exit nobody is left who was told nothing."""
+    left = [one.id for one in book.everybody()]
+    return f"{left} were told nothing" if left else None
+
+
+@law("LAW-52", source="discipline L6; H1, H4")
+def kept_no_longer(book: Book, until: int | None, longest: int) -> str | None:
+    """An idle channel keeps no item longer than the longest collection after it came."""
+    first = book.queue[0]
+    return None if until is not None and until <= first.at + longest else f"{first.id} came at {first.at}, and is kept until {until}"
+
+
+@law("LAW-53", source="semantics 8; H1")
+def alive(book: Book, until: int | None, longest: int) -> str | None:
+    """A collector that is asked, with an idle channel and something to send, sends something within the longest collection: nobody is blocked for ever."""
+    assert book.looked is not None
+    return None if until is not None and until <= book.looked + longest else f"asked at {book.looked}, and sleeps until {until}"
+
+
+@law("LAW-54", source="discipline L7")
+def blocked_briefly(book: Book, until: int | None, longest: int) -> str | None:
+    """While somebody is blocked, an idle channel does not wait for more for as long as a round trip (or what the profile holds), of those seen the longest."""
+    assert book.open is not None
+    return None if until is not None and until < book.open + longest else f"blocked since {book.open}, until {until}"
+
+
+@law("LAW-55", source="discipline L8")
+def sleeps_until(book: Book, until: int | None) -> str | None:
+    """A sleep ends later than now; one without a time is only for a request that is out, or if there is nothing to send and nobody waits."""
+    if until is not None:
+        return None if until > book.now else f"until {until}, and it is {book.now}"
+    left = [item.id for item in book.queue] + [ask.id for ask in book.asks if not ask.cancelled]
+    return f"with {left}" if left and book.flight is None else None
+
+
+#: The laws that a profile is known to break (measured: each breaks exactly these).
+_PUBLISHED = frozenset(f"LAW-{n}" for n in (36, 41, 48, 49, 50, 51, 52, 53, 54))
+KNOWN_HAZARDS: dict[str, frozenset[str]] = {
+    "aws-durable-2.0.0": _PUBLISHED - {"LAW-41"} | {"LAW-46", "LAW-47"}, "aws-durable-3.0.0": _PUBLISHED | {"LAW-56"}, "slotwise": frozenset(),
+}  # fmt: skip
+
+
+class Judge:
+    """Feed it each command with what was seen. It says which laws the step broke, each law once. A break of LAW-31 to LAW-35 or LAW-56 leaves
+    the book in doubt, and so does one of LAW-36 once it matters which of several updates of one name was sent: from then on the judge is silent. `profile` None: a stranger's discipline, judged by all laws."""
+
+    def __init__(self, profile: v.Profile | None, setup: v.Setup) -> None:
+        self.book = Book(setup.token)
+        self.broken: dict[str, Broken] = {}                  # law -> the first break
+        self.in_doubt = False
+        self._news: list[Broken] = []
+        self._limits = profile.discipline if profile else v.LookAhead()
+        look_ahead = self._limits if isinstance(self._limits, v.LookAhead) else v.LookAhead()
+        self._hold, self._unmeasured = max(1, look_ahead.hold), look_ahead.round_trip
+        self._judge: dict[type, Callable[[Any, Saw], Broken | None]] = {
+            v.Submit: self._submit, v.Refresh: self._refresh, v.Cancel: self._cancel, v.Credit: self._nothing, v.Stop: self._stop, v.Pump: self._pump,
+            v.Respond: self._respond, v.Page: self._page, v.Fail: self._fail,
+        }  # fmt: skip
+
+    def step(self, command: v.Command, saw: Saw) -> list[Broken]:
+        """The laws broken by this step that were not broken before."""
+        book = self.book
+        if self.in_doubt:
+            return []
+        if command.at < book.now or (saw and saw[0] and saw[0][0] == "time_reversed"):
+            doubt = time_goes_on(book, command, saw)
+        else:
+            doubt = in_words(command, saw)
+            if doubt is None:
+                book.now = command.at
+                doubt = self._judge[type(command)](command, saw)
+        self._tell(doubt)
+        self.in_doubt = self.in_doubt or doubt is not None
+        news, self._news = self._news, []
+        return news
+
+    def _tell(self, broken: Broken | None) -> None:
+        if broken is not None and broken.law not in self.broken and not self.in_doubt:
+            self.broken[broken.law] = broken
+            self._news.append(broken)
+
+    # producers
+    def _submit(self, command: v.Submit, saw: Saw) -> Broken | None:
+        book = self.book
+        book.told(command)
+        if saw[0][0] == "rejected":
+            self._tell(refusal_true(book, command.id, saw[0][2]))
+            return None
+        self._tell(nothing_after_the_stop(book, command.id))
+        self._tell(no_orphans(book, command))
+        book.accept_item(command)
+        return None
+
+    def _refresh(self, command: v.Refresh, saw: Saw) -> Broken | None:
+        book = self.book
+        if saw[0][0] == "rejected":
+            self._tell(refusal_true(book, command.id, saw[0][2]))
+        elif saw[0][0] == "resumed":
+            self._tell(resumed_is_shown(book, command, saw[0]))
+        else:
+            self._tell(nothing_after_the_stop(book, command.id))
+            doubt = asked_once(book, command.id)
+            book.accept_refresh(command)
+            return doubt
+        return None
+
+    def _cancel(self, command: v.Cancel, saw: Saw) -> Broken | None:
+        asked = [ask for ask in self.book.alive() if (ask.owner == command.owner if command.id is None else ask.id == command.id)]
+        for ask in self.book.asks:
+            ask.withdrawn = ask.withdrawn or (ask in asked and ask.key is None and self.book.now < ask.due)
+            ask.cancelled = ask.cancelled or ask in asked
+        return self._settle(command, saw, list(asked))
+
+    def _nothing(self, command: v.Command, saw: Saw) -> Broken | None:
+        return None
+
+    def _stop(self, command: v.Stop, saw: Saw) -> Broken | None:
+        self.book.stopped = True
+        return self._settle(command, saw, list(self.book.asks))
+
+    def _settle(self, command: v.Command, saw: Saw, among: Sequence[Item | Ask]) -> Broken | None:
+        """Everybody who is told something is of these."""
+        left = list(among)
+        for seen in saw:
+            if seen[0] == "settled":
+                named = [(one, self._untrue(command, one, seen[2])) for one in left if one.id == seen[1]]
+                thing, untrue = min(named, key=lambda one: len(one[1]), default=(None, []))      # of several, one of which it is true
+                if seen[2] == "ok" and any(untrue for _, untrue in named) and len({type(one) for one, _ in named}) > 1:
+                    self.in_doubt = True                     # is it the item of that name, or the refresh?
+                    return None
+                doubt = told_once(thing, f"{list(seen)}")
+                if doubt or thing is None:
+                    return doubt
+                for broken in untrue:
+                    self._tell(broken)
+                left.remove(thing)
+                self.book.forget(thing)
+        return None
+
+    def _untrue(self, command: v.Command, thing: Item | Ask, outcome: str) -> list[Broken]:
+        told = [outcome_true(self.book, command, thing, outcome)]
+        if outcome == "ok":
+            told.append(durable_first(self.book, thing) if isinstance(thing, Item) else done_is_seen(self.book, thing))
+        return [broken for broken in told if broken]
+
+    # the collector
+    def _pump(self, command: v.Pump, saw: Saw) -> Broken | None:
+        book = self.book
+        word, *about = saw[-1]
+        doubt = self._settle(command, saw, [*book.asks, *(item for item in book.queue if item.sync)])
+        if doubt:
+            return doubt
+        self._tell(stops_at_once(book, word))
+        idle = book.flight is None
+        book.open = None if not (idle and book.blocked()) else book.now if book.open is None else book.open
+        book.looked = None if not (idle and (book.queue or book.due())) else book.now if book.looked is None else book.looked
+        if word == "send":
+            return self._send(*about)
+        if word == "exit":
+            self._tell(nobody_left_at_the_exit(book))
+            return None
+        self._sleep(about[0])
+        return None
+
+    def _sleep(self, until: int | None) -> None:
+        book, collection = self.book, self._limits.collection
+        self._tell(sleeps_until(book, until))
+        if book.flight is None:
+            if book.queue:
+                self._tell(kept_no_longer(book, until, collection))
+            if book.looked is not None:
+                self._tell(alive(book, until, collection))
+            if book.open is not None:
+                self._tell(blocked_briefly(book, until, self._hold * (book.longest if book.answers else self._unmeasured)))
+
+    def _send(self, updates: list[str], refreshes: list[str], token: str) -> Broken | None:
+        book = self.book
+        doubt = one_at_a_time(book, updates)
+        if doubt:
+            return doubt
+        self._tell(in_order(book, updates))
+        if self._which(updates):
+            self.in_doubt = True
+            return None
+        self._tell(newest_token(book, token))
+        items: list[Item] = []
+        asks: list[Ask] = []
+        for id in updates:
+            item = next((item for item in book.queue if item.id == id and not item.empty), None)
+            doubt = told_once(item, f"{id} is sent")
+            if doubt or item is None:
+                return doubt
+            items.append(item)
+            book.queue.remove(item)
+        for id in refreshes:
+            named = [ask for ask in book.asks if ask.id == id and ask not in asks]
+            ask = min(named, key=lambda ask: (ask.cancelled, ask.key is None and ask.due > book.now, ask.key is not None), default=None)
+            doubt = told_once(ask, f"{id} is asked for")
+            if doubt or ask is None:
+                return doubt
+            asks.append(ask)
+        self._tell(within_limits(self._limits, items))
+        self._tell(all_that_is_due(book, asks))
+        book.asks = [ask for ask in book.asks if ask not in asks]
+        book.queue = [item for item in book.queue if item.sync or not item.empty]        # nobody tells of an async empty item again
+        book.flight = Flight(items, [item for item in book.queue if item.empty], asks, book.now)
+        book.open = book.looked = None
+        return None
+
+    def _which(self, updates: list[str]) -> bool:
+        """If one was overtaken, or may have been (too large, and of a common name): which of several of one name was sent?"""
+        queued = [item for item in self.book.queue if not item.empty]
+        names = [item.id for item in queued]
+        return any(names.count(id) > 1 for id in updates) and ("LAW-36" in self.broken or any(item.size > self._limits.bytes for item in queued))
+
+    # answers
+    def _respond(self, command: v.Respond, saw: Saw) -> Broken | None:
+        book = self.book
+        doubt = awaited(book, command, saw)
+        if doubt or (saw and saw[0][0] == "unexpected") or book.flight is None:
+            return doubt
+        if command.token is None:
+            return self._end("completed" if any(item.final for item in book.flight.items) else "revoked", command, saw)
+        book.token = command.token
+        return self._take(command, command.done, saw)
+
+    def _page(self, command: v.Page, saw: Saw) -> Broken | None:
+        doubt = awaited(self.book, command, saw)
+        return doubt if doubt or self.book.flight is None or not self.book.flight.fetching else self._take(command, command.done, saw)
+
+    def _fail(self, command: v.Fail, saw: Saw) -> Broken | None:
+        doubt = awaited(self.book, command, saw)
+        return doubt if doubt or self.book.flight is None else self._end("failed", command, saw)
+
+    def _take(self, command: v.Respond | v.Page, done: tuple[str, ...], saw: Saw) -> Broken | None:
+        book = self.book
+        flight = book.flight
+        assert flight
+        flight.done |= set(done)
+        flight.fetching = command.marker is not None
+        if flight.fetching:
+            return None
+        doubt = self._resumed(saw) or self._again(saw) or self._settle(command, saw, book.everybody())
+        if doubt:
+            return doubt
+        self._tell(nobody_left(book, flight))
+        book.shown |= flight.done
+        book.longest, book.answers = max(book.longest, book.now - flight.sent), book.answers + 1
+        book.asks = sorted([*book.asks, *flight.back], key=lambda ask: ask.seq)
+        book.flight = None
+        return None
+
+    def _resumed(self, saw: Saw) -> Broken | None:
+        waves: list[tuple[Sequence[Any], list[Ask]]] = []
+        for seen in saw:
+            if seen[0] == "resumed":
+                asks = [next((ask for ask in self.book.alive() if ask.id == id), None) for id in seen[3]]
+                for ask in asks:
+                    doubt = told_once(ask, f"{list(seen)}")
+                    if doubt or ask is None:
+                        return doubt
+                    self._tell(done_is_seen(self.book, ask))
+                    self.book.forget(ask)
+                waves.append((seen, [ask for ask in asks if ask]))
+        self._tell(in_waves(self.book, waves))
+        return None
+
+    def _again(self, saw: Saw) -> Broken | None:
+        flight = self.book.flight
+        assert flight
+        for seen in saw:
+            if seen[0] == "again":
+                ask = next((ask for ask in self.book.alive() if ask.id == seen[1]), None)
+                doubt = told_once(ask, f"{list(seen)}")
+                if doubt or ask is None:
+                    return doubt
+                self._tell(not_done_yet(self.book, ask, seen[2]))
+                self.book.forget(ask)
+                flight.back.append(ask)
+        return None
+
+    def _end(self, why: str, command: v.Command, saw: Saw) -> Broken | None:
+        book = self.book
+        flight, book.over = book.flight, why
+        assert flight
+        doubt = self._settle(command, saw, book.everybody())
+        if doubt:
+            return doubt
+        self._tell(nobody_left(book, flight))
+        book.flight, book.queue, book.asks = None, [], []
+        return None

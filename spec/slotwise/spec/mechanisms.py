@@ -1,0 +1,92 @@
+"""The mechanisms that are specified, by name: for each its words, its profiles, its rules and its laws.
+
+Whoever reads traces, draws commands or compares targets asks here, and so treats every mechanism the same. The rule modules are loaded
+when they are first asked for: words need no rules.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from slotwise.spec import batching_vocabulary, vocabulary
+from slotwise.spec.rules import RULES, Rule
+
+PACKAGE = "slotwise.spec"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mechanism:
+    name: str
+    command: Any                             # the union of its commands
+    commands: Mapping[str, type[Any]]        # by word
+    profile: type[Any]
+    profiles: Mapping[str, Any]              # by name
+    setup: type[Any]
+    observation: Any                         # the type of one thing seen, as it is read from a file
+    seen: Mapping[str, str]                  # the words of what is seen, each with its meaning
+    rules: tuple[str, ...]                   # the rule modules, in the order in which they import each other; the last has `step` and `state`
+    make: Callable[[ModuleType, Any, Any], Any]      # (the last rule module or a copy of it, profile, setup) -> a model for `step` and `state`
+    laws: str                                # the module with `LAWS`, `KNOWN_HAZARDS` and `judge`
+    judge: Callable[[ModuleType, Any, Any], Any]     # (the module of the laws, profile or None, setup) -> a judge
+
+    @property
+    def spec(self) -> ModuleType:
+        """`step(model, command)`, `state(model)` and `decided`."""
+        return import_module(f"{PACKAGE}.{self.rules[-1]}")
+
+    @property
+    def law_book(self) -> ModuleType:
+        """`LAWS` and `KNOWN_HAZARDS`."""
+        return import_module(f"{PACKAGE}.{self.laws}")
+
+    @property
+    def rule_book(self) -> dict[str, Rule]:
+        """Its rules by id, in the order in which its modules import each other."""
+        assert self.spec
+        return {rule.id: rule for rule in RULES.values() if rule.function.split(".")[2] in self.rules}
+
+    def hazards(self, profile: Any) -> frozenset[str]:
+        """The laws that a profile is known to break."""
+        found: frozenset[str] = self.law_book.KNOWN_HAZARDS.get(profile.name, frozenset())
+        return found
+
+    def set_up(self, given: Any) -> Any:
+        """A setup, given as such or by its only field: of admission, the capacity."""
+        return given if isinstance(given, self.setup) else self.setup(dict(given))
+
+    def model(self, profile: Any, setup: Any) -> Any:
+        """Of the specification itself."""
+        return self.make(self.spec, profile, self.set_up(setup))
+
+    def new_judge(self, profile: Any, setup: Any) -> Any:
+        """`profile` None: for a stranger."""
+        return self.judge(self.law_book, profile, self.set_up(setup))
+
+
+def _batching() -> Mechanism:
+    v = batching_vocabulary
+    return Mechanism(
+        "batching", v.Command, v.COMMANDS, v.Profile, v.PROFILES, v.Setup, tuple[str | int | list[str] | None, ...], v.SEEN,
+        ("rules", "refresh", "batching", "aws_durable", "collector"), lambda spec, profile, setup: spec.collector(profile, setup),
+        "batching_laws", lambda laws, profile, setup: laws.Judge(profile, setup),
+    )  # fmt: skip
+
+
+def _admission() -> Mechanism:
+    v = vocabulary
+    return Mechanism(
+        "admission", v.Command, v.COMMANDS, v.Profile, v.PROFILES, v.Setup, tuple[str | int | dict[str, int], ...], v.SEEN,
+        ("rules", "fair_queue", "tagged", "strict", "bounded_borrow", "slot_time", "admission"), lambda spec, profile, setup: spec.admission(profile, setup.capacity),
+        "laws", lambda laws, profile, setup: laws.Judge(profile, setup.capacity),
+    )  # fmt: skip
+
+
+MECHANISMS = {mechanism.name: mechanism for mechanism in (_admission(), _batching())}
+
+
+def mechanism_of(profile: Any) -> Mechanism:
+    """Whose profile is it?"""
+    return next(mechanism for mechanism in MECHANISMS.values() if isinstance(profile, mechanism.profile))

@@ -12,7 +12,7 @@ pub struct Faults(Option<&'static str>);
 impl Faults {
     /// The fault of that name, or none if the catalogue has no such.
     pub fn named(name: &str) -> Option<Self> {
-        catalogue().find(|known| known.0 == name).map(|known| Faults(Some(known.0)))
+        catalogue().chain(batching_catalogue()).find(|known| known.0 == name).map(|known| Faults(Some(known.0)))
     }
 
     #[inline]
@@ -33,10 +33,16 @@ impl Faults {
     }
 }
 
-/// The faults that the twin knows.
+/// The faults of admission.
 #[cfg(feature = "faults")]
 pub fn catalogue() -> impl Iterator<Item = &'static Fault> {
     CATALOGUE.iter().chain(crate::slot_time::FAULTS)
+}
+
+/// The faults of the collectors.
+#[cfg(feature = "faults")]
+pub fn batching_catalogue() -> impl Iterator<Item = &'static Fault> {
+    crate::batching::FAULTS.iter().chain(crate::aws_durable::FAULTS)
 }
 
 /// No fault.

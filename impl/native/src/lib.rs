@@ -1,6 +1,11 @@
 //! The native engine of slotwise: one module per module of the specification, under the same name, and the structures they stand on.
 pub mod admission;
+pub mod aws_durable;
+pub mod batching;
+pub mod batching_trace;
+pub mod batching_words;
 pub mod bounded_borrow;
+pub mod collector;
 pub mod cycle;
 pub mod fair_queue;
 pub mod faults;
@@ -9,8 +14,11 @@ pub mod leases;
 pub mod ledger;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "python")]
+mod python_batching;
 #[cfg(all(feature = "python", not(feature = "faults")))]
 mod python_simulation;
+pub mod refresh;
 pub mod simulation;
 pub mod slot_time;
 pub mod state;

@@ -7,16 +7,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
+use serde::de::DeserializeOwned;
+
 use crate::admission::Admission as Engine;
 use crate::faults::{Faults, NONE as NO_FAULT};
 use crate::ledger::{Ledger, Needs};
 use crate::state::Node;
 use crate::trace;
-use crate::words::{About, Claim, Command, GroupIn, LATEST, MOST, Profile, Seen, TaskIn, Text};
+use crate::words::{About, Claim, Command, GroupIn, LATEST, MOST, Seen, TaskIn, Text};
 
-type Any<'py> = Bound<'py, PyAny>;
+pub type Any<'py> = Bound<'py, PyAny>;
 
-fn wrong(error: String) -> PyErr {
+pub fn wrong(error: String) -> PyErr {
     PyValueError::new_err(error)
 }
 
@@ -30,7 +32,7 @@ struct Admission {
 
 impl Admission {
     fn set_up(profile: &Any<'_>, capacity: &Any<'_>, faults: Faults) -> PyResult<Self> {
-        let profile = read_profile(profile)?;
+        let profile = read_profile(profile, intern!(profile.py(), "slotwise.spec.vocabulary"))?;
         let capacity: Vec<(String, i64)> =
             read_units(capacity, "capacity")?.into_iter().map(|(name, units)| (name.into_owned(), units)).collect();
         Ok(Admission { engine: Engine::new(&profile, &capacity, faults).map_err(wrong)?, saw: Vec::new() })
@@ -148,7 +150,7 @@ impl Admission {
     fn step<'py>(slf: &Bound<'py, Self>, command: &Any<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut this = Self::enter(slf)?;
         let py = slf.py();
-        let kind = kind_of(&command.get_type())?;
+        let kind = CLASSES.kind_of(&command.get_type())?;
         let at = number(&command.getattr(intern!(py, "at"))?, "at", LATEST)?;
         let text = |name| command.getattr(name)?.extract::<String>().map(Cow::Owned);
         let get = |name: &'static str, attribute: &Bound<'py, PyString>| number(&command.getattr(attribute)?, name, MOST);
@@ -211,19 +213,20 @@ impl Admission {
 }
 
 #[cfg(feature = "faults")]
-fn read_fault(name: Option<&str>) -> PyResult<Faults> {
+pub fn read_fault(name: Option<&str>) -> PyResult<Faults> {
     name.map_or(Ok(NO_FAULT), |name| Faults::named(name).ok_or_else(|| wrong(format!("no fault is called {name:?}"))))
 }
 
-fn read_profile(profile: &Any<'_>) -> PyResult<Profile> {
+/// A profile: itself, its JSON, or its name in the mechanism's vocabulary.
+pub fn read_profile<P: DeserializeOwned>(profile: &Any<'_>, vocabulary: &Bound<'_, PyString>) -> PyResult<P> {
     let py = profile.py();
     if let Ok(name) = profile.cast::<PyString>() {
-        let known = py.import(intern!(py, "slotwise.spec.vocabulary"))?.getattr(intern!(py, "PROFILES"))?;
+        let known = py.import(vocabulary)?.getattr(intern!(py, "PROFILES"))?;
         let names = || known.try_iter().and_then(|names| names.map(|name| name?.extract::<String>()).collect::<PyResult<Vec<_>>>());
         let found = known
             .get_item(name)
             .or_else(|_| Err(wrong(format!("no profile is called {:?}; there are {}", name.to_str()?, names()?.join(", ")))))?;
-        return read_profile(&found);
+        return read_profile(&found, vocabulary);
     }
     let json = match profile.cast::<PyBytes>() {
         Ok(bytes) => bytes.clone(),
@@ -232,30 +235,46 @@ fn read_profile(profile: &Any<'_>) -> PyResult<Profile> {
     serde_json::from_slice(json.as_bytes()).map_err(|error| wrong(format!("not a profile: {error}")))
 }
 
-/// The command that a class of the vocabulary stands for: its tag. Any copy of the vocabulary will do.
-fn kind_of(class: &Bound<'_, PyType>) -> PyResult<&'static str> {
-    static KNOWN: Mutex<Vec<(Py<PyType>, &str)>> = Mutex::new(Vec::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, kind)) = known.iter().find(|(known, _)| known.is(class)) {
-        return Ok(kind);
-    }
-    let py = class.py();
-    let tag = class.getattr(intern!(py, "__struct_config__")).and_then(|config| config.getattr(intern!(py, "tag"))?.extract::<String>());
-    let kinds = ["enqueue", "discard", "discard_where", "pump", "select", "commit", "release", "explain"];
-    let kind = tag.ok().and_then(|tag| kinds.into_iter().find(|kind| *kind == tag));
-    let kind = kind.ok_or_else(|| PyTypeError::new_err(format!("expected a command of the vocabulary, found {class}")))?;
-    if known.len() >= 64 {
-        known.clear();
-    }
-    known.push((class.clone().unbind(), kind));
-    Ok(kind)
+/// The commands that classes of a vocabulary stand for: their tags. Any copy of the vocabulary will do.
+pub struct Classes {
+    pub kinds: &'static [&'static str],
+    pub known: Mutex<Vec<(Py<PyType>, &'static str)>>,
 }
 
-fn number(value: &Any<'_>, what: &str, most: i64) -> PyResult<i64> {
+impl Classes {
+    pub fn kind_of(&self, class: &Bound<'_, PyType>) -> PyResult<&'static str> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, kind)) = known.iter().find(|(known, _)| known.is(class)) {
+            return Ok(kind);
+        }
+        let py = class.py();
+        let tag =
+            class.getattr(intern!(py, "__struct_config__")).and_then(|config| config.getattr(intern!(py, "tag"))?.extract::<String>());
+        let kind = tag.ok().and_then(|tag| self.kinds.iter().find(|kind| **kind == tag));
+        let kind = kind.ok_or_else(|| PyTypeError::new_err(format!("expected a command of the vocabulary, found {class}")))?;
+        if known.len() >= 64 {
+            known.clear();
+        }
+        known.push((class.clone().unbind(), kind));
+        Ok(kind)
+    }
+}
+
+static CLASSES: Classes = Classes {
+    kinds: &["enqueue", "discard", "discard_where", "pump", "select", "commit", "release", "explain"],
+    known: Mutex::new(Vec::new()),
+};
+
+/// A number from 0.
+pub fn number(value: &Any<'_>, what: &str, most: i64) -> PyResult<i64> {
+    integer(value, what, 0, most)
+}
+
+pub fn integer(value: &Any<'_>, what: &str, least: i64, most: i64) -> PyResult<i64> {
     match value.extract::<i64>() {
-        Ok(number) => trace::within(what, number, 0, most).map_err(wrong),
+        Ok(number) => trace::within(what, number, least, most).map_err(wrong),
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-            Err(wrong(format!("{what} must be 0 to {most}, found {value}")))
+            Err(wrong(format!("{what} must be {least} to {most}, found {value}")))
         }
         Err(_) => Err(PyTypeError::new_err(format!("{what} must be an integer, found {}", value.get_type()))),
     }
@@ -339,7 +358,7 @@ fn show_needs<'py>(py: Python<'py>, needs: &Needs, ledger: &Ledger) -> PyResult<
     Ok(dict)
 }
 
-fn node<'py>(py: Python<'py>, of: &Node) -> PyResult<Any<'py>> {
+pub fn node<'py>(py: Python<'py>, of: &Node) -> PyResult<Any<'py>> {
     match of {
         Node::Integer(number) => number.into_bound_py_any(py),
         Node::Text(text) => text.into_bound_py_any(py),
@@ -364,6 +383,7 @@ fn cycle(py: Python<'_>, load: &str, profile: &str, groups: u32, cycles: u32) ->
 
 fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Admission>()?;
+    module.add_class::<crate::python_batching::Batcher>()?;
     #[cfg(not(feature = "faults"))]
     module.add_function(wrap_pyfunction!(crate::python_simulation::simulate, module)?)?;
     module.add("LOADS", PyTuple::new(module.py(), crate::cycle::LOADS)?)?;
@@ -382,8 +402,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pymodule]
 fn _faulty(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let faults =
-        crate::faults::catalogue().map(|&(name, rule, what, profiles)| (name, rule, what, PyTuple::new(py, profiles)?).into_pyobject(py));
-    module.add("FAULTS", PyTuple::new(py, faults.collect::<PyResult<Vec<_>>>()?)?)?;
+    let shown = |&(name, rule, what, profiles): &crate::faults::Fault| (name, rule, what, PyTuple::new(py, profiles)?).into_pyobject(py);
+    let faults = crate::faults::catalogue().map(shown).collect::<PyResult<Vec<_>>>()?;
+    module.add("FAULTS", PyTuple::new(py, faults)?)?;
+    let faults = crate::faults::batching_catalogue().map(shown).collect::<PyResult<Vec<_>>>()?;
+    module.add("BATCHING_FAULTS", PyTuple::new(py, faults)?)?;
     fill(module)
 }

@@ -161,7 +161,20 @@ impl Admission {
     }
 }
 
-fn sorted(mut pairs: Vec<(Arc<str>, Node)>) -> Node {
+/// A dictionary, by key.
+pub fn sorted(mut pairs: Vec<(Arc<str>, Node)>) -> Node {
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
     Node::Dict(pairs)
+}
+
+/// Texts, sorted.
+pub fn text_list<'a>(texts: impl Iterator<Item = &'a Arc<str>>) -> Node {
+    let mut texts: Vec<_> = texts.cloned().collect();
+    texts.sort_unstable();
+    Node::List(texts.into_iter().map(Node::Text).collect())
+}
+
+/// A dictionary, in the order given.
+pub fn dict(pairs: Vec<(&str, Node)>) -> Node {
+    Node::Dict(pairs.into_iter().map(|(key, node)| (key.into(), node)).collect())
 }

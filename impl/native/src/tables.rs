@@ -85,6 +85,11 @@ impl<T> Slab<T> {
         self.items[i as usize].take().expect("the number is in use")
     }
 
+    /// What is under a number, if it is in use.
+    pub fn get(&self, i: u32) -> Option<&T> {
+        self.items.get(i as usize)?.as_ref()
+    }
+
     pub fn len(&self) -> usize {
         self.items.len() - self.vacant.len()
     }

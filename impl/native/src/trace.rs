@@ -12,11 +12,11 @@ use crate::faults::Faults;
 use crate::ledger::Ledger;
 use crate::words::{About, Claim, Command, GroupIn, HEAVIEST, LATEST, LONGEST_NAME, MOST, Profile, Seen, Spec, TaskIn, Text, WEIGHT_UNIT};
 
-const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 1;
 
 /// A text that is borrowed from the line wherever it holds no escapes.
 #[derive(Deserialize)]
-struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
+pub struct Word<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// A dictionary of units, in order.
 struct Units<'a>(Vec<(Cow<'a, str>, i64)>);
@@ -269,7 +269,7 @@ impl<'a> LineClaim<'a> {
 }
 
 /// The reader counts lines within what it is given, which is always one.
-fn in_line(error: serde_json::Error) -> String {
+pub fn in_line(error: serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", ", column ")
 }
 
@@ -293,13 +293,23 @@ pub fn header(line: &[u8], faults: Faults) -> Result<Admission, String> {
 
 /// Play a whole trace: for every command a line with the list of what was seen.
 pub fn run(trace: &[u8], faults: Faults) -> Result<Vec<u8>, String> {
+    let mut saw = Vec::new();
+    play(trace, |line| header(line, faults), |admission, line, out| step_line(admission, line, &mut saw, out))
+}
+
+/// Play the lines of a trace: what the first sets up takes the others, and a line is written for each.
+pub fn play<T>(
+    trace: &[u8],
+    set_up: impl FnOnce(&[u8]) -> Result<T, String>,
+    mut step: impl FnMut(&mut T, &[u8], &mut Vec<u8>) -> Result<(), String>,
+) -> Result<Vec<u8>, String> {
     let body = trace.strip_suffix(b"\n").ok_or("the trace is empty, or ends within a line")?;
     let mut lines = body.split(|&byte| byte == b'\n').enumerate();
     let at_line = |i: usize| move |error: String| format!("line {}: {error}", i + 1);
-    let mut admission = lines.next().map_or(Err("the trace is empty".into()), |(i, line)| header(line, faults).map_err(at_line(i)))?;
-    let (mut saw, mut out) = (Vec::new(), Vec::with_capacity(trace.len() / 2));
+    let mut it = lines.next().map_or(Err("the trace is empty".into()), |(i, line)| set_up(line).map_err(at_line(i)))?;
+    let mut out = Vec::with_capacity(trace.len() / 2);
     for (i, line) in lines {
-        step_line(&mut admission, line, &mut saw, &mut out).map_err(at_line(i))?;
+        step(&mut it, line, &mut out).map_err(at_line(i))?;
         out.push(b'\n');
     }
     Ok(out)
@@ -351,12 +361,12 @@ pub fn write(out: &mut Vec<u8>, saw: &[Seen], ledger: &Ledger) {
     out.push(b']');
 }
 
-fn text(out: &mut Vec<u8>, text: &str) {
+pub fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b',');
     quoted(out, text);
 }
 
-fn quoted(out: &mut Vec<u8>, text: &str) {
+pub fn quoted(out: &mut Vec<u8>, text: &str) {
     if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
         out.push(b'"');
         out.extend_from_slice(text.as_bytes());
@@ -366,7 +376,7 @@ fn quoted(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-fn integer(out: &mut Vec<u8>, before: &[u8], number: i64) {
+pub fn integer(out: &mut Vec<u8>, before: &[u8], number: i64) {
     out.extend_from_slice(before);
     let (mut digits, mut i, mut rest) = ([0u8; 20], 20, number.unsigned_abs());
     loop {

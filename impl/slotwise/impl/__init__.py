@@ -1,4 +1,4 @@
 """The native engine: the specification's rules, kept by data structures instead of sums."""
-from slotwise.impl._native import Admission
+from slotwise.impl._native import Admission, Batcher
 
-__all__ = ["Admission"]
+__all__ = ["Admission", "Batcher"]

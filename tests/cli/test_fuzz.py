@@ -14,11 +14,13 @@ from slotwise.fuzz import exits, seeded
 from slotwise.fuzz.floors import Missed
 from slotwise.fuzz.report import Report
 from slotwise.spec import trace
+from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.vocabulary import PROFILES
 
 from .conftest import Slotwise
 
 FAULT = "native:faults/debt_not_charged"
+EVERY = [(mechanism.name, profile) for mechanism in MECHANISMS.values() for profile in mechanism.profiles]
 KEYS = ["mechanism", "target", "profile", "seed", "steps", "seconds", "steps_per_s", "rules", "divergences", "floors_missed"]
 
 pytest.importorskip("slotwise.impl._native", reason="the engine is not built")
@@ -29,15 +31,44 @@ def test_without_arguments_it_runs_every_profile_and_ends_in_one_table(slotwise:
     assert ended.code == exits.CLEAN
     head, *rows = ended.out.splitlines()
     assert head.split() == ["mechanism", "profile", "target", "steps", "steps/s", "rules", "floors", "result"]
-    assert [row.split()[1] for row in rows] == list(PROFILES)
+    assert [tuple(row.split()[:2]) for row in rows] == EVERY
     for row in rows:
-        assert re.fullmatch(r"admission  \S+ +native +[\d,]+ +[\d,]+ +\d+/\d+ +- +no divergence", row), row
-    assert ended.err.splitlines()[0] == "4 profiles on native, 500 steps each, seed 0"
+        assert re.fullmatch(r"(admission|batching ) +\S+ +native +[\d,]+ +[\d,]+ +\d+/\d+ +- +no divergence", row), row
+    assert ended.err.splitlines()[0] == "7 profiles on native, 500 steps each, seed 0"
 
 
-def test_with_a_mechanism_it_runs_the_default_profile(slotwise: Slotwise) -> None:
-    ended = slotwise("fuzz", "admission", "--steps", "200", "--json")
-    assert json.loads(ended.out)["profile"] == "slotwise"
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_with_a_mechanism_it_runs_the_default_profile(slotwise: Slotwise, mechanism: str) -> None:
+    run = json.loads(slotwise("fuzz", mechanism, "--steps", "200", "--json").out)
+    assert (run["mechanism"], run["profile"]) == (mechanism, "slotwise")
+
+
+def test_a_profile_tells_the_mechanism(slotwise: Slotwise) -> None:
+    run = json.loads(slotwise("fuzz", "--profile", "aws-durable-3.0.0", "--steps", "200", "--json").out)
+    assert (run["mechanism"], run["profile"]) == ("batching", "aws-durable-3.0.0")
+    both = json.loads(slotwise("fuzz", "--profile", "slotwise", "--steps", "200", "--json").out)["runs"]
+    assert [(run["mechanism"], run["profile"]) for run in both] == [("admission", "slotwise"), ("batching", "slotwise")]
+    Path("mine.json").write_text('{"name": "mine", "discipline": {"type": "look-ahead", "hold": 0}}')
+    own = json.loads(slotwise("fuzz", "--profile", "mine.json", "--steps", "200", "--json").out)
+    assert (own["mechanism"], own["profile"]) == ("batching", "mine")
+
+
+def test_a_failure_of_batching_goes_on_through_every_command_too(slotwise: Slotwise) -> None:
+    fault = "native:faults/asked_again_after_the_longest_pause"
+    ended = slotwise("fuzz", "--target", fault, "--steps", "40000")
+    assert ended.code == exits.DIVERGENCE
+    assert ended.out.startswith("REF-14: the target differs from the rules\n")
+    (kept,) = Path(".slotwise").glob("*.slotwise.jsonl")
+    assert slotwise("replay", str(kept), "--target", fault).code == exits.DIVERGENCE
+    assert slotwise("replay", str(kept)).code == exits.CLEAN
+    assert slotwise("shrink", str(kept), "--target", fault, "-o", "short.slotwise.jsonl").code == exits.DIVERGENCE
+    assert len(trace.read(Path("short.slotwise.jsonl")).steps) <= len(trace.read(kept).steps) <= 6
+    rejected = slotwise("replay", str(kept), "--target", "trio")
+    assert (rejected.code, "line 1: mechanism batching: trio does not know it" in rejected.line) == (exits.TRACE_REJECTED, True)
+    for target, code in ((fault, 1), ("native", 0)):
+        Path("test_it.py").write_text(slotwise("emit-test", str(kept), "--target", target).out)
+        ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"], capture_output=True, text=True)
+        assert ran.returncode == code, ran.stdout
 
 
 def test_json_is_one_object_of_the_agreed_shape(slotwise: Slotwise) -> None:
@@ -47,11 +78,12 @@ def test_json_is_one_object_of_the_agreed_shape(slotwise: Slotwise) -> None:
     assert one["steps"] >= 300
     assert one["rules"]["QUE-1"] > 0
     several = json.loads(slotwise("fuzz", "--steps", "100", "--json").out)
-    assert [run["profile"] for run in several["runs"]] == list(PROFILES)
+    assert [(run["mechanism"], run["profile"]) for run in several["runs"]] == EVERY
 
 
-def test_same_seed_same_run(slotwise: Slotwise) -> None:
-    arguments = ("fuzz", "--profile", "slotwise", "--steps", "400", "--json")
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_same_seed_same_run(slotwise: Slotwise, mechanism: str) -> None:
+    arguments = ("fuzz", mechanism, "--profile", "slotwise", "--steps", "400", "--json")
     first, second, other = (json.loads(slotwise(*arguments, "--seed", seed).out) for seed in ("3", "3", "4"))
     assert (first["digest"], first["rules"], first["steps"]) == (second["digest"], second["rules"], second["steps"])
     assert first["digest"] != other["digest"]
@@ -135,4 +167,5 @@ def test_missed_floors_are_named_and_have_their_code() -> None:
 
 def test_every_fault_of_the_catalogue_names_real_profiles() -> None:
     assert seeded.catalogue()
-    assert all(fault.profiles and set(fault.profiles) <= PROFILES.keys() for fault in seeded.catalogue())
+    assert {fault.mechanism for fault in seeded.catalogue()} == MECHANISMS.keys()
+    assert all(fault.profiles and set(fault.profiles) <= MECHANISMS[fault.mechanism].profiles.keys() for fault in seeded.catalogue())

@@ -12,12 +12,13 @@ from slotwise.cli import ci
 from slotwise.cli.ci import Check
 from slotwise.cli.junit import write
 from slotwise.fuzz import exits, seeded, targets
-from slotwise.spec.laws import LAWS
-from slotwise.spec.rules import RULES
+from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.vocabulary import PROFILES
 
 from .conftest import Slotwise
 
+RULES = [rule for mechanism in MECHANISMS.values() for rule in mechanism.rule_book]
+LAWS = [law for mechanism in MECHANISMS.values() for law in mechanism.law_book.LAWS]
 GOLDEN = Path(__file__).parents[1] / "golden"
 native = pytest.mark.skipif(not seeded.catalogue(), reason="the engine is not built")
 
@@ -29,6 +30,10 @@ def test_rules_lists_every_rule_and_law_once(slotwise: Slotwise) -> None:
     assert ids[:3] == ["QUE-1", "QUE-2", "QUE-3"]
     assert "        Under pressure, a group in debt starts nothing.\n" in ended.out
     assert "No campaign was run here yet" in ended.err
+    of_batching = slotwise("rules", "batching")
+    assert re.findall(r"^([A-Z]+-\d+) ", of_batching.out, re.MULTILINE)[:3] == ["COL-1", "COL-2", "BAT-1"]
+    assert json.loads(slotwise("rules", "batching", "--json").out)["mechanism"] == "batching"
+    assert json.loads(slotwise("rules", "--json").out)["mechanisms"] == ["admission", "batching"]
 
 
 @native
@@ -38,7 +43,7 @@ def test_rules_counts_the_last_campaign(slotwise: Slotwise) -> None:
     by_id = {rule["id"]: rule for rule in told["rules"]}
     assert {id: rule["decided"] for id, rule in by_id.items() if rule["decided"]} == {id: hits for id, hits in ran["rules"].items() if hits}
     assert list(by_id["BOR-1"]) == ["id", "prose", "source", "disciplines", "switch", "function", "line", "decided", "faults"]
-    assert sum(rule["faults"]["total"] for rule in told["rules"]) == len(seeded.catalogue())
+    assert sum(rule["faults"]["total"] for rule in told["rules"]) == sum(fault.mechanism == "admission" for fault in seeded.catalogue())
     assert f"decided {ran['rules']['QUE-1']:>9,}" in slotwise("rules").out
 
 
@@ -87,8 +92,8 @@ def test_simulate_json_is_of_the_agreed_shape_on_every_engine(slotwise: Slotwise
 
 
 def test_ci_passes_on_a_sound_target_and_says_what_it_did(slotwise: Slotwise, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci, "PROFILES", {"strict": PROFILES["strict"]})
-    monkeypatch.setattr(ci, "CANARIES", {})
+    monkeypatch.setattr(ci, "PROFILES", [PROFILES["strict"]])
+    monkeypatch.setattr(ci, "CANARIES", ())
     ended = slotwise("ci", "--steps", "1000", "--golden", str(GOLDEN / "hazards"), "--junit", "out/ci.xml", "--target", "native")
     assert ended.code == exits.CLEAN, ended
     lines = ended.out.splitlines()
@@ -101,7 +106,7 @@ def test_ci_passes_on_a_sound_target_and_says_what_it_did(slotwise: Slotwise, mo
 
 @native
 def test_ci_reports_what_fails(slotwise: Slotwise, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci, "PROFILES", {"data-designer-0.9": PROFILES["data-designer-0.9"]})
+    monkeypatch.setattr(ci, "PROFILES", [PROFILES["data-designer-0.9"]])
     Path("golden").mkdir()
     Path("golden/bad.slotwise.jsonl").write_text("{}\n")
     ended = slotwise("ci", "--steps", "4000", "--golden", "golden", "--junit", "ci.xml", "--target", "native:faults/debt_not_charged")
@@ -115,14 +120,14 @@ def test_ci_reports_what_fails(slotwise: Slotwise, monkeypatch: pytest.MonkeyPat
 
 @native
 def test_the_canaries_die_and_one_that_lives_breaks_the_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
-    disciplines = {type(PROFILES[name].discipline) for name in ci.CANARIES}
-    assert len(disciplines) == 3
-    for profile, fault in ci.CANARIES.items():
-        assert ci.canary(profile, fault).code == exits.CLEAN
+    disciplines = {type(MECHANISMS[mechanism].profiles[name].discipline) for mechanism, name, _ in ci.CANARIES}
+    assert disciplines == {type(profile.discipline) for profile in ci.PROFILES}
+    for canary in ci.CANARIES:
+        assert ci.canary(*canary).code == exits.CLEAN
     monkeypatch.setattr(ci, "CANARY_STEPS", 200)
     sound = targets.load("native")
     monkeypatch.setattr("slotwise.cli.ci.targets.load", lambda name: sound)
-    alive = ci.canary("strict", "strict_limit_off_by_one")
+    alive = ci.canary("admission", "strict", "strict_limit_off_by_one")
     assert alive.code == exits.MUTATION_FLOOR
     assert "the search is broken" in alive.said
 
@@ -139,7 +144,7 @@ def test_junit_says_each_check(tmp_path: Path) -> None:
 @native
 def test_mutate_native_kills_what_it_is_given_and_remembers(slotwise: Slotwise, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = [fault for fault in seeded.catalogue() if fault.name in ("debt_not_charged", "pump_one_too_many")]
-    monkeypatch.setattr("slotwise.cli.mutate.seeded.search", lambda workers: (seeded.find(*run) for run in seeded.runs(chosen)))
+    monkeypatch.setattr("slotwise.cli.mutate.seeded.search", lambda faults, workers: (seeded.find(*run) for run in seeded.runs(chosen)))
     ended = slotwise("mutate")
     assert ended.code == exits.CLEAN
     assert re.search(r"^6/6 found \(fault and profile\); median [\d.]+ s, slowest [\d.]+ s", ended.out, re.MULTILINE)
@@ -151,7 +156,7 @@ def test_mutate_native_kills_what_it_is_given_and_remembers(slotwise: Slotwise, 
 @native
 def test_mutate_native_fails_when_a_fault_is_not_found(slotwise: Slotwise, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = seeded.catalogue()[0]
-    monkeypatch.setattr("slotwise.cli.mutate.seeded.search", lambda workers: iter([seeded.Found(fault, "strict", False, 30.0, 99)]))
+    monkeypatch.setattr("slotwise.cli.mutate.seeded.search", lambda faults, workers: iter([seeded.Found(fault, "strict", False, 30.0, 99)]))
     ended = slotwise("mutate", "--json")
     assert ended.code == exits.MUTATION_FLOOR
     assert json.loads(ended.out)["score"] == 0.0

@@ -17,7 +17,10 @@ from .conftest import Slotwise
 WRONG = {
     "bogus": ["No such command 'bogus'", "fuzz, replay, shrink, emit-test, rules, mutate, simulate, bench, ci"],
     "fuzz --sed 3": ["slotwise fuzz: No such option: --sed"],
-    "fuzz rows": ["mechanism: found 'rows', expected admission"],
+    "fuzz rows": ["mechanism: found 'rows', expected admission or batching"],
+    "fuzz batching --profile strict": ["profile: found 'strict', expected aws-durable-2.0.0, aws-durable-3.0.0, slotwise"],
+    "fuzz batching --target trio": ["target trio: it knows admission, not batching"],
+    "fuzz admission --target native:faults/slack_never_shrinks": ["it is a fault of batching, not of admission"],
     "fuzz admission more": ["more"],
     "fuzz --profile mine": ["profile: found 'mine', expected strict, data-designer-0.8, data-designer-0.9, slotwise"],
     "fuzz --target mine": ["target mine: no such target", "reference, native"],
@@ -53,6 +56,7 @@ PROFILES = {
     '{"name": "mine",\n "discipline": {"type": "unheard-of"}}': ["line 2", "unheard-of"],
     '{"name": "mine",\n "discipline": {"type": "strict"},\n': ["line 3", "truncated"],
     '{"name": "mine"}': ["discipline"],
+    '{"name": "mine",\n "discipline": {"type": "look-ahead",\n  "hold": -1}}': ["line 3", "hold"],
 }
 
 
@@ -142,7 +146,7 @@ def test_the_gravest_code_counts() -> None:
 def test_it_is_a_program() -> None:
     program = [sys.executable, "-m", "slotwise.cli.main"]
     ended = subprocess.run([*program, "fuzz", "rows"], capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (exits.USAGE, "", "slotwise: mechanism: found 'rows', expected admission\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (exits.USAGE, "", "slotwise: mechanism: found 'rows', expected admission or batching\n")
     reader = subprocess.run(f"{sys.executable} -m slotwise.cli.main rules | head -n 1", shell=True, capture_output=True, text=True)
     assert reader.stdout.startswith("QUE-1")
     assert "Error" not in reader.stderr

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from slotwise.fuzz import mutants, symbolic
-from slotwise.fuzz.symbolic import CONFIRMED, all_contracts, drift, kept, rule_of
-from slotwise.spec.rules import RULES
+from slotwise.fuzz.symbolic import CONFIRMED, RULES, all_contracts, drift, kept, rule_of
 
 SOME = {int: (0, 1, 2, 3, 1024, 5000), bool: (False, True), str | None: (None, "", "l1", "x")}
 

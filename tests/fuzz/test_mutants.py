@@ -12,6 +12,7 @@ from slotwise.fuzz.mutation import Episode, Outcome, Report
 from slotwise.fuzz.target import Target, TargetError
 from slotwise.spec import rules as real_rules
 from slotwise.spec import vocabulary as v
+from slotwise.spec.mechanisms import MECHANISMS
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def test_the_list_is_the_same_every_time_and_names_each_once(every: dict[str, Mu
 
 def test_every_rule_has_a_mutant(every: dict[str, Mutant]) -> None:
     returns_only = {"QUE-2"}                    # its one statement decides and is recorded
-    assert real_rules.RULES.keys() - {mutant.rule for mutant in every.values()} - returns_only == set()
+    assert MECHANISMS["admission"].rule_book.keys() - {mutant.rule for mutant in every.values()} - returns_only == set()
 
 
 def test_what_cannot_matter_is_left_alone(every: dict[str, Mutant]) -> None:
@@ -50,7 +51,7 @@ def test_each_can_be_loaded(every: dict[str, Mutant]) -> None:
 
 def test_a_copy_is_a_world_of_its_own() -> None:
     copy, other = mutants.load(), mutants.load()
-    assert copy.modules["rules"].RULES.keys() == real_rules.RULES.keys()
+    assert copy.modules["rules"].RULES.keys() == MECHANISMS["admission"].rule_book.keys()
     assert copy.modules["rules"].RULES is not real_rules.RULES
     assert copy.modules["fair_queue"].FairQueue is not other.modules["fair_queue"].FairQueue
     real_rules.decided.clear()
@@ -88,13 +89,27 @@ def test_a_loop_without_end_is_no_kill(every: dict[str, Mutant], episodes: list[
     assert outcome.verdict == "endless"
 
 
-def test_listed_equivalents_survive(every: dict[str, Mutant], episodes: list[Episode]) -> None:
-    listed = mutation.equivalents()
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_listed_equivalents_survive(mechanism: str) -> None:
+    every = {mutant.key: mutant for mutant in mutants.mutants(MECHANISMS[mechanism].rules[1:])}
+    episodes = mutation.corpus(reference.TARGET, 40, mechanism=mechanism)
+    listed = mutation.equivalents(mechanism)
+    assert listed
     assert [key for key in listed if key not in every] == []
     assert all(len(reason.split()) >= 5 for reason in listed.values())
     assert len(listed) <= mutation.MOST_EQUIVALENT * len(every)
     for key in listed:
         assert mutation.judge(every[key], episodes).verdict in ("survived", "endless"), key
+
+
+def test_batching_has_mutants_too() -> None:
+    modules = MECHANISMS["batching"].rules[1:]
+    chosen = {mutant.key: mutant for mutant in mutants.mutants(modules)}
+    assert {mutant.module for mutant in chosen.values()} == set(modules)
+    assert MECHANISMS["batching"].rule_book.keys() == {mutant.rule for mutant in chosen.values()} & MECHANISMS["batching"].rule_book.keys()
+    episodes = mutation.corpus(reference.TARGET, 40, mechanism="batching")
+    some = "batching.too_many: return True if updates == parameters.updates else None -> return True if updates != parameters.updates else None"
+    assert mutation.judge(chosen[some], episodes).verdict == "killed"
 
 
 def test_nothing_is_said_where_target_and_rules_differ() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from slotwise.fuzz import seeded
 from slotwise.fuzz.seeded import Found
-from slotwise.spec.rules import RULES
+from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.vocabulary import PROFILES
 
 FAULTS = {fault.name: fault for fault in seeded.catalogue()}
@@ -16,12 +16,13 @@ pytestmark = pytest.mark.skipif(not FAULTS, reason="the faulty twin is not built
 def test_the_catalogue_is_sound() -> None:
     assert len(FAULTS) == len(seeded.catalogue()) >= 16
     for fault in FAULTS.values():
-        assert fault.rule in RULES
+        rules, profiles = MECHANISMS[fault.mechanism].rule_book, MECHANISMS[fault.mechanism].profiles
+        assert fault.rule in rules
         assert fault.profiles
-        assert set(fault.profiles) <= PROFILES.keys()
+        assert set(fault.profiles) <= profiles.keys()
         assert fault.wrong
-        disciplines = {str(type(PROFILES[name].discipline).__struct_config__.tag) for name in fault.profiles}
-        assert disciplines & set(RULES[fault.rule].disciplines)
+        disciplines = {str(type(profiles[name].discipline).__struct_config__.tag) for name in fault.profiles}
+        assert disciplines & set(rules[fault.rule].disciplines)
 
 
 def test_the_shortest_trace_of_each_is_known() -> None:
@@ -29,7 +30,8 @@ def test_the_shortest_trace_of_each_is_known() -> None:
     assert max(length for profiles in seeded.shortest().values() for length in profiles.values()) < 20
 
 
-@pytest.mark.parametrize(("name", "profile"), [("debt_not_charged", "data-designer-0.9"), ("strict_limit_off_by_one", "strict"), ("running_limit_off_by_one", "slotwise")])
+@pytest.mark.parametrize(("name", "profile"), [("debt_not_charged", "data-designer-0.9"), ("strict_limit_off_by_one", "strict"), ("running_limit_off_by_one", "slotwise"),
+                                                ("cancelled_in_flight_settled_again", "slotwise"), ("asked_again_after_the_longest_pause", "slotwise"), ("published_limit_off_by_one", "aws-durable-2.0.0")])
 def test_a_fault_is_found_blamed_and_shrunk(name: str, profile: str) -> None:
     found = seeded.find(FAULTS[name], profile)
     assert found.killed

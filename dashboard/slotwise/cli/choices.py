@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -11,15 +13,14 @@ from slotwise.cli.output import Stop
 from slotwise.fuzz import seeded, targets
 from slotwise.fuzz.target import Target
 from slotwise.spec import trace
+from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.trace import Trace
 from slotwise.spec.vocabulary import PROFILES, Profile
-
-MECHANISMS = ("admission",)
 
 
 def mechanisms(name: str | None) -> tuple[str, ...]:
     if name is None:
-        return MECHANISMS
+        return tuple(MECHANISMS)
     if name not in MECHANISMS:
         raise Stop(f"mechanism: found {name!r}, expected {' or '.join(MECHANISMS)}")
     return (name,)
@@ -43,23 +44,37 @@ def read_trace(path: Path) -> Trace:
 
 
 def profile(name: str) -> Profile:
-    """A built-in profile, or that of a JSON file."""
+    """A profile of admission: a built-in one, or that of a JSON file."""
     if name in PROFILES:
         return PROFILES[name]
+    (found,) = profiles(name, ("admission",))
+    assert isinstance(found, Profile)
+    return found
+
+
+def profiles(name: str, of: Sequence[str]) -> list[Any]:
+    """The built-in profiles of that name, of these mechanisms; or that of a JSON file."""
+    if found := [MECHANISMS[mechanism].profiles[name] for mechanism in of if name in MECHANISMS[mechanism].profiles]:
+        return found
     if name.endswith(".json") or "/" in name:
-        return read_profile(Path(name))
-    raise Stop(f"profile: found {name!r}, expected {', '.join(PROFILES)}, or a .json file")
+        return [read_profile(Path(name), of)]
+    raise Stop(f"profile: found {name!r}, expected {', '.join(dict.fromkeys(known for mechanism in of for known in MECHANISMS[mechanism].profiles))}, or a .json file")
 
 
-def read_profile(path: Path) -> Profile:
+def read_profile(path: Path, of: Sequence[str]) -> Any:
+    """The discipline tells the mechanism."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise Stop(f"{path}: {error.strerror}") from None
-    try:
-        return msgspec.json.decode(data, type=Profile)
-    except msgspec.DecodeError as error:
-        raise Stop(f"{path}: line {line_of(error, data)}: {error}") from None
+    wrong: list[msgspec.DecodeError] = []
+    for mechanism in of:
+        try:
+            return msgspec.json.decode(data, type=MECHANISMS[mechanism].profile)
+        except msgspec.DecodeError as error:
+            wrong.append(error)
+    clearest = next((one for one in wrong if "Invalid value" not in str(one)), wrong[0])     # else it is another mechanism's discipline
+    raise Stop(f"{path}: line {line_of(clearest, data)}: {clearest}")
 
 
 def line_of(error: msgspec.DecodeError, data: bytes) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from slotwise.cli import choices
 from slotwise.cli.fuzz import floor_missed
@@ -16,11 +18,15 @@ from slotwise.fuzz.report import Report
 from slotwise.fuzz.target import Target
 from slotwise.fuzz.walker import campaign
 from slotwise.spec import trace
-from slotwise.spec.vocabulary import PROFILES, Profile
+from slotwise.spec.mechanisms import MECHANISMS, mechanism_of
 
 SEED = 2026
-#: A fault for each discipline that the search has to find within so many steps; else it would find nothing else either.
-CANARIES = {"strict": "strict_limit_off_by_one", "data-designer-0.9": "debt_not_charged", "slotwise": "look_ahead_dropped"}
+PROFILES: list[Any] = [profile for mechanism in MECHANISMS.values() for profile in mechanism.profiles.values()]
+#: A fault for each discipline (mechanism, profile, fault) that the search has to find within so many steps; else it would find nothing else either.
+CANARIES = (
+    ("admission", "strict", "strict_limit_off_by_one"), ("admission", "data-designer-0.9", "debt_not_charged"), ("admission", "slotwise", "look_ahead_dropped"),
+    ("batching", "aws-durable-3.0.0", "published_limit_off_by_one"), ("batching", "slotwise", "count_limit_off_by_one"),
+)  # fmt: skip
 CANARY_STEPS = 20_000
 
 
@@ -64,22 +70,21 @@ def timed(checks: Iterator[Callable[[], list[Check]]]) -> Iterator[Check]:
 
 
 def all_checks(target: Target, steps: int, golden: Path) -> Iterator[Callable[[], list[Check]]]:
-    for mechanism in choices.MECHANISMS:
-        for profile in PROFILES.values():
-            if target.claims(profile):
-                yield lambda mechanism=mechanism, profile=profile: lockstep(mechanism, target, profile, steps)  # type: ignore[misc]
-                yield lambda mechanism=mechanism, profile=profile: varied(mechanism, target, profile, steps // 4)  # type: ignore[misc]
+    for profile in PROFILES:
+        if target.follows(profile):
+            yield partial(lockstep, target, profile, steps)
+            yield partial(varied, target, profile, steps // 4)
     for path in sorted(golden.rglob(f"*{trace.SUFFIX}")):
         yield lambda path=path: [replayed(path, one) for one in dict.fromkeys(("reference", target.name))]  # type: ignore[misc]
     if target.name == "native":
-        for profile_name, fault in CANARIES.items():
-            yield lambda profile_name=profile_name, fault=fault: [canary(profile_name, fault)]  # type: ignore[misc]
+        for mechanism, name, fault in CANARIES:
+            yield lambda mechanism=mechanism, name=name, fault=fault: [canary(mechanism, name, fault)]  # type: ignore[misc]
 
 
-def lockstep(mechanism: str, target: Target, profile: Profile, steps: int) -> list[Check]:
+def lockstep(target: Target, profile: Any, steps: int) -> list[Check]:
     """The search, and whether it looked everywhere."""
     report = campaign(target, profile, steps=steps, seed=SEED)
-    name = f"{mechanism}, {profile.name}"
+    name = f"{mechanism_of(profile).name}, {profile.name}"
     found = searched("lockstep", name, report)
     if report.failures:
         return [found]
@@ -89,9 +94,9 @@ def lockstep(mechanism: str, target: Target, profile: Profile, steps: int) -> li
     return [found, Check("floors", name, exits.FLOOR if lines else exits.CLEAN, f"{len(report.rules) - len(lines)} of {plural(len(report.rules), 'rule')} kept theirs", "\n".join(lines))]
 
 
-def varied(mechanism: str, target: Target, profile: Profile, steps: int) -> list[Check]:
+def varied(target: Target, profile: Any, steps: int) -> list[Check]:
     """The same with other parameters of the discipline in every episode."""
-    return [searched("lockstep", f"{mechanism}, {profile.name}, parameters varied", campaign(target, profile, steps=steps, seed=SEED + 1, vary=True))]
+    return [searched("lockstep", f"{mechanism_of(profile).name}, {profile.name}, parameters varied", campaign(target, profile, steps=steps, seed=SEED + 1, vary=True))]
 
 
 def searched(kind: str, name: str, report: Report) -> Check:
@@ -111,8 +116,9 @@ def replayed(path: Path, name: str) -> Check:
     return Check("golden", f"{path} on {name}", outcome.exit, wrong or plural(outcome.steps, "command"), more)
 
 
-def canary(profile: str, fault: str) -> Check:
-    report = campaign(targets.load(seeded.PREFIX + fault), PROFILES[profile], steps=CANARY_STEPS, seed=SEED, shrink=False)
+def canary(mechanism: str, profile: str, fault: str) -> Check:
+    name = f"{mechanism}, {profile}, {fault}"
+    report = campaign(targets.load(seeded.PREFIX + fault), MECHANISMS[mechanism].profiles[profile], steps=CANARY_STEPS, seed=SEED, shrink=False)
     if report.failures:
-        return Check("canary", f"{profile}, {fault}", exits.CLEAN, f"found after {plural(report.steps, 'step')}")
-    return Check("canary", f"{profile}, {fault}", exits.MUTATION_FLOOR, f"not found in {plural(report.steps, 'step')}: the search is broken, whatever else it says")
+        return Check("canary", name, exits.CLEAN, f"found after {plural(report.steps, 'step')}")
+    return Check("canary", name, exits.MUTATION_FLOOR, f"not found in {plural(report.steps, 'step')}: the search is broken, whatever else it says")

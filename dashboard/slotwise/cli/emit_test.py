@@ -11,6 +11,7 @@ from slotwise.fuzz.judges import Finding
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.replay import replay
 from slotwise.fuzz.report import Failure
+from slotwise.fuzz.searches import set_up
 from slotwise.fuzz.target import Target
 from slotwise.spec.trace import Trace
 
@@ -28,8 +29,8 @@ def run(file: Path, target: str) -> int:
 
 def passing(target: Target, read: Trace) -> Failure:
     """A trace on which nothing fails, in the form of what a search finds; it is named after the last rule that decides."""
-    profile, capacity = read.header.profile, dict(read.header.setup.capacity)
-    played = recorded(target, profile, capacity, read.commands, seed=read.header.seed)
+    profile, setup = set_up(read)
+    played = recorded(target, profile, setup, read.commands, seed=read.header.seed)
     rules = [rule for step in played.steps for rule in step.rules or ()]
     finding = Finding("divergence", rules[-1] if rules else "trace", len(read.steps) - 1, tuple(read.commands), None, None, read.header.note or "a recorded trace")
-    return Failure(finding, profile, capacity, target.name, read.header.seed, played, played)
+    return Failure(finding, profile, setup, target.name, read.header.seed, played, played)

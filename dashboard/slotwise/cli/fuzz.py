@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from slotwise.cli import choices, store
-from slotwise.cli.output import count, data, plural, progress, runs_as_json, say, table, worst
+from slotwise.cli.output import Stop, count, data, plural, progress, runs_as_json, say, table, worst
 from slotwise.cli.rules import CAMPAIGN
 from slotwise.fuzz import floors, seeded, targets
 from slotwise.fuzz.explain import explain
@@ -20,7 +21,7 @@ from slotwise.fuzz.report import Failure, Report
 from slotwise.fuzz.target import Target
 from slotwise.fuzz.walker import campaign
 from slotwise.spec import trace
-from slotwise.spec.vocabulary import PROFILES, Profile
+from slotwise.spec.mechanisms import MECHANISMS, mechanism_of
 
 #: Seconds for one profile, and for each of several.
 ALONE, EACH = 30.0, 6.0
@@ -30,9 +31,8 @@ ALONE, EACH = 30.0, 6.0
 class Job:
     """One mechanism, one profile, one seed. It names its target, so that it can go to another process."""
 
-    mechanism: str
     target: str
-    profile: Profile
+    profile: Any
     seconds: float | None
     steps: int | None
     seed: int
@@ -40,7 +40,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        return f"{self.mechanism}, {self.profile.name}, {self.target}"
+        return f"{mechanism_of(self.profile).name}, {self.profile.name}, {self.target}"
 
 
 def run(mechanism: str | None, target: str, profile: str | None, seconds: float | None, steps: int | None, seed: int | None, workers: int, json: bool) -> int:
@@ -50,7 +50,7 @@ def run(mechanism: str | None, target: str, profile: str | None, seconds: float 
         seconds = ALONE if len(chosen) == 1 else EACH
     if seed is None:
         seed = 0 if steps is not None else secrets.randbelow(1_000_000)
-    jobs = [Job(name, target, one, seconds, share(steps, workers, shard), seed + shard, shard) for name in choices.mechanisms(mechanism) for one in chosen for shard in range(workers)]
+    jobs = [Job(target, one, seconds, share(steps, workers, shard), seed + shard, shard) for one in chosen for shard in range(workers)]
     say(f"{plural(len(chosen), 'profile')} on {target}, {f'{steps:,} steps' if steps is not None else f'{seconds:g} s'} each, seed {seed}")
     reports = searched(jobs, workers)
     remember(reports)
@@ -61,14 +61,29 @@ def run(mechanism: str | None, target: str, profile: str | None, seconds: float 
     return worst(report.exit for report in reports)
 
 
-def profiles(target: Target, mechanism: str | None, profile: str | None) -> list[Profile]:
-    """The one that is named; a fault's own; `slotwise`, if a mechanism is named or the target follows no profile; else all it follows."""
-    if profile is not None:
-        return [choices.profile(profile)]
+def profiles(target: Target, mechanism: str | None, profile: str | None) -> list[Any]:
+    """Those of the name, of every mechanism; a fault's own; of each mechanism `slotwise`, if one is named or the target follows no profile of it; else all it follows."""
+    known = [name for name in choices.mechanisms(mechanism) if name in target.mechanisms]
+    if not known:
+        raise Stop(f"target {target.name}: it knows {' and '.join(target.mechanisms)}, not {mechanism}")
     if (fault := seeded.of_target(target.name)) is not None:
-        return [PROFILES[name] for name in fault.profiles]
-    followed = [one for one in PROFILES.values() if target.claims(one)]
-    return followed if followed and mechanism is None else [PROFILES["slotwise"]]
+        if fault.mechanism not in known:
+            raise Stop(f"target {target.name}: it is a fault of {fault.mechanism}, not of {mechanism}")
+        known = [fault.mechanism]
+    if profile is not None:
+        return choices.profiles(profile, known)
+    if fault is not None:
+        return [MECHANISMS[fault.mechanism].profiles[name] for name in fault.profiles]
+    chosen = []
+    for name in known:
+        there_are = MECHANISMS[name].profiles
+        followed = [one for one in there_are.values() if target.follows(one)]
+        chosen += followed if followed and mechanism is None else [there_are["slotwise"]]
+    return chosen
+
+
+def built_in(profile: Any) -> bool:
+    return bool(mechanism_of(profile).profiles.get(profile.name) == profile)
 
 
 def share(steps: int | None, workers: int, shard: int) -> int | None:
@@ -77,8 +92,7 @@ def share(steps: int | None, workers: int, shard: int) -> int | None:
 
 
 def search(job: Job, told: Callable[[Report], None] | None = None) -> Report:
-    known = PROFILES.get(job.profile.name) == job.profile
-    return campaign(targets.load(job.target), job.profile, steps=job.steps, seconds=job.seconds, seed=job.seed, floors_count=known, progress=told)
+    return campaign(targets.load(job.target), job.profile, steps=job.steps, seconds=job.seconds, seed=job.seed, floors_count=built_in(job.profile), progress=told)
 
 
 def searched(jobs: list[Job], workers: int) -> list[Report]:
@@ -106,7 +120,7 @@ def one_by_one(jobs: list[Job]) -> Iterator[Report]:
             shown.remove_task(line)
 
 
-def merged(profile: Profile, shards: list[Report]) -> Report:
+def merged(profile: Any, shards: list[Report]) -> Report:
     """Several searches under one profile as one: what was reached adds up, and floors count for all steps together."""
     if len(shards) == 1:
         return shards[0]
@@ -120,7 +134,7 @@ def merged(profile: Profile, shards: list[Report]) -> Report:
         shards[0], episodes=sum(s.episodes for s in shards), steps=sum(s.steps for s in shards), seconds=max(s.seconds for s in shards),
         rules={rule: rules[rule] for rule in shards[0].rules}, failures=list(failures.values()), hazards=hazards, floors_missed=[], digest=" ".join(s.digest for s in shards),
     )  # fmt: skip
-    if whole.rules and not whole.failures and PROFILES.get(profile.name) == profile:
+    if whole.rules and not whole.failures and built_in(profile):
         whole.floors_missed = floors.missed(profile, whole.rules, whole.steps)
     return whole
 
@@ -129,7 +143,7 @@ def remember(reports: list[Report]) -> None:
     rules: Counter[str] = Counter()
     for report in reports:
         rules.update(report.rules)
-    store.keep(CAMPAIGN, {"runs": [f"{r.profile} on {r.target}" for r in reports], "steps": sum(r.steps for r in reports), "rules": dict(rules)})
+    store.keep(CAMPAIGN, {"runs": [f"{r.mechanism} under {r.profile} on {r.target}" for r in reports], "steps": sum(r.steps for r in reports), "rules": dict(rules)})
 
 
 # What a person sees ------------------------------------------------------------------------------------------------------------------
@@ -144,10 +158,10 @@ def show(reports: list[Report]) -> None:
     data(table(head, rows, "steps,steps/s,rules"))
     for report in reports:
         if report.hazards:
-            say(f"{report.profile} is known to break {', '.join(sorted(report.hazards, key=number))}, and did")
+            say(f"{report.mechanism}, {report.profile} is known to break {', '.join(sorted(report.hazards, key=number))}, and did")
     for report in reports:
         if report.floors_missed:
-            say(f"{report.profile}, rules that decided too seldom: {', '.join(map(floor_missed, report.floors_missed))}")
+            say(f"{report.mechanism}, {report.profile}, rules that decided too seldom: {', '.join(map(floor_missed, report.floors_missed))}")
 
 
 def reached(report: Report) -> str:

@@ -22,10 +22,11 @@ ENDS = """Ends with 0 clean, 1 divergence, 2 broken law, 3 nondeterminism, 4 flo
 
 app = typer.Typer(help=HELP, epilog=ENDS, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
-MechanismArgument = Annotated[str | None, typer.Argument(metavar="MECHANISM", help="admission (the only one so far); all, if left out.", show_default=False)]
+MechanismArgument = Annotated[str | None, typer.Argument(metavar="MECHANISM", help="admission or batching; both, if left out.", show_default=False)]
 TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, *.slotwise.jsonl.", show_default=False)]
 TargetOption = Annotated[str, typer.Option("--target", metavar="T", help="native, native:faults/NAME, reference, trio, data-designer, package.module:factory, or pipe:COMMAND.")]
-ProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
+ProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, aws-durable-2.0.0, aws-durable-3.0.0, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
+AdmissionProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -117,7 +118,7 @@ def mutate(
 @app.command()
 def simulate(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="heavy-root, neutral, fan-out, fan-in, bottleneck, long-prefill, mixed-duration, or a .json file.", show_default=False)],
-    profile: ProfileOption = None,
+    profile: AdmissionProfileOption = None,
     engine: Annotated[str, typer.Option("--engine", metavar="native|trio|reference", help="Who plays it.")] = "native",
     json: JsonOption = False,
 ) -> int:

@@ -23,7 +23,7 @@ def run(file: Path, target: str, json: bool) -> int:
     elif outcome.change is None:
         known = f" (known hazards: {', '.join(sorted(outcome.hazards))})" if outcome.hazards else ""
         recorded = "as recorded, " if any(step.saw is not None for step in read.steps) else ""
-        judged = "as the reference, " if target != "reference" and loaded.claims(read.header.profile) else ""
+        judged = "as the reference, " if target != "reference" and loaded.follows(read.header.profile) else ""
         data(f"{file}: {plural(outcome.steps, 'command')} on {target} under {read.header.profile.name}: {recorded}{judged}no law broken{known}")
     return outcome.exit
 

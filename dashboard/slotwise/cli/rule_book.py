@@ -4,11 +4,13 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from typing import Any, get_args
 
-from slotwise.spec import vocabulary as v
+from slotwise.spec.mechanisms import MECHANISMS, Mechanism
+from slotwise.spec.rules import BATCHING, EVERY
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }
@@ -21,21 +23,22 @@ nav a { margin-right: .6rem; white-space: nowrap } code { font-size: 90% }
 TITLES = {
     "fair_queue": "Fair queueing", "admission": "Admission", "strict": "Discipline: strict",
     "bounded_borrow": "Discipline: bounded borrow", "slot_time": "Discipline: slot time",
+    "collector": "Checkpoint batching", "batching": "Discipline: look ahead", "refresh": "Discipline: look ahead, refreshes", "aws_durable": "Discipline: aws-durable",
 }  # fmt: skip
 
 
-def render(rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> str:
+def render(mechanisms: Sequence[str], rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> str:
     parts = [
         "<!doctype html>", '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Slotwise: the rules</title>',
         f"<style>{STYLE}</style></head><body>", "<h1>Slotwise: the rules</h1>", contents(rules, laws),
     ]  # fmt: skip
-    for module, title in TITLES.items():
+    for module, title in ((module, title) for module, title in TITLES.items() if any(module in MECHANISMS[name].rules for name in mechanisms)):
         about = import_module(f"slotwise.spec.{module}").__doc__ or ""
         parts += [f'<h2 id="{module}">{title}</h2>', *paragraphs(about)]
         parts += [one(rule) for rule in rules if rule["function"].split(".")[2] == module]
     parts += ['<h2 id="laws">Laws</h2>', "<p>A law is judged from commands and observations alone, so it judges anybody's scheduler.</p>"]
     parts += [heading(law["id"]) + f"<p>{prose(law['prose'])}</p>{about_line(law['source'], law['function'])}" for law in laws]
-    parts += [words(), "</body></html>"]
+    parts += ['<h2 id="words">Words</h2>', *(words(MECHANISMS[name]) for name in mechanisms), "</body></html>"]
     return "\n".join(parts) + "\n"
 
 
@@ -53,7 +56,7 @@ def heading(id: str) -> str:
 def one(rule: dict[str, Any]) -> str:
     module, _, name = rule["function"].rpartition(".")
     code = without_sentence(inspect.getsource(inspect.unwrap(getattr(import_module(module), name))))
-    under = "every discipline" if len(rule["disciplines"]) == 3 else ", ".join(rule["disciplines"])
+    under = "every discipline" if tuple(rule["disciplines"]) in (EVERY, BATCHING) else ", ".join(rule["disciplines"])
     switch = f" · only with <code>{rule['switch']}</code>" if rule["switch"] else ""
     faults = rule["faults"]
     tested = f" · decided {rule['decided']:,} times in the last campaign · seeded faults found: {faults['killed']} of {faults['total']}"
@@ -82,9 +85,11 @@ def paragraphs(text: str) -> list[str]:
     return [f"<p>{prose(' '.join(block.split()))}</p>" for block in text.split("\n\n") if block.strip()]
 
 
-def words() -> str:
-    """The vocabulary: commands, what is seen, why a task is refused."""
-    commands = "".join(f"<tr><td><code>{name}</code></td><td>{prose(' '.join((command.__doc__ or '').split()))}</td></tr>" for name, command in v.COMMANDS.items())
-    seen = "".join(f"<tr><td><code>{word}</code></td><td>{prose(meaning)}</td></tr>" for word, meaning in v.SEEN.items())
-    reasons = ", ".join(f"<code>{reason}</code>" for reason in get_args(v.Refusal))
-    return f'<h2 id="words">Words</h2>{"".join(paragraphs(v.__doc__ or ""))}<h3>Commands</h3><table>{commands}</table><h3>Observations</h3><table>{seen}</table><h3>Reasons to refuse</h3><p>{reasons}</p>'
+def words(mechanism: Mechanism) -> str:
+    """A vocabulary: commands, what is seen, why it is so."""
+    v = import_module(mechanism.profile.__module__)
+    commands = "".join(f"<tr><td><code>{name}</code></td><td>{prose(' '.join((command.__doc__ or '').split()))}</td></tr>" for name, command in mechanism.commands.items())
+    seen = "".join(f"<tr><td><code>{word}</code></td><td>{prose(meaning)}</td></tr>" for word, meaning in mechanism.seen.items())
+    kinds = {"Refusal": "Reasons to refuse", "Why": "Reasons to refuse", "Outcome": "Outcomes"}
+    reasons = "".join(f"<h3>{title}</h3><p>{', '.join(f'<code>{reason}</code>' for reason in get_args(getattr(v, kind)))}</p>" for kind, title in kinds.items() if hasattr(v, kind))
+    return f'{"".join(paragraphs(v.__doc__ or ""))}<h3>Commands</h3><table>{commands}</table><h3>Observations</h3><table>{seen}</table>{reasons}'

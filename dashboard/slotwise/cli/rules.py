@@ -4,44 +4,47 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from slotwise.cli import choices, store
 from slotwise.cli.output import as_json, count, data, say
 from slotwise.fuzz import seeded
-from slotwise.spec import admission
-from slotwise.spec.laws import LAWS
-from slotwise.spec.rules import RULES
+from slotwise.spec.mechanisms import MECHANISMS
 
 CAMPAIGN, MUTATION = "last-campaign", "last-mutation"
-__all__ = ["admission", "known", "run"]     # importing the mechanism registers its rules
 
 
 def run(mechanism: str | None, json: bool, html: Path | None) -> int:
-    choices.mechanisms(mechanism)
-    rules = known()
-    laws = [{"id": law.id, "prose": law.prose, "source": law.source, "function": law.function} for law in LAWS.values()]
+    names = choices.mechanisms(mechanism)
+    rules = [rule for name in names for rule in known(name)]
+    laws = [{"id": law.id, "prose": law.prose, "source": law.source, "function": law.function} for name in names for law in MECHANISMS[name].law_book.LAWS.values()]
     if html is not None:
         from slotwise.cli.rule_book import render
 
         html.mkdir(parents=True, exist_ok=True)
         book = html / "rules.html"
-        book.write_text(render(rules, laws), "utf-8")
+        book.write_text(render(names, rules, laws), "utf-8")
         say(f"the rule book is {book}")
     if json:
-        as_json({"mechanism": "admission", "rules": rules, "laws": laws})
+        as_json({**of(names), "rules": rules, "laws": laws})
     elif html is None:
         show(rules, laws)
     return 0
 
 
-def known() -> list[dict[str, Any]]:
-    """All rules, in the order of their ids."""
+def of(names: Sequence[str]) -> dict[str, Any]:
+    """Which mechanisms an answer is about."""
+    return {"mechanism": names[0]} if len(names) == 1 else {"mechanisms": list(names)}
+
+
+def known(mechanism: str) -> list[dict[str, Any]]:
+    """The rules of a mechanism, in the order of their ids."""
     decided: dict[str, int] = store.kept(CAMPAIGN).get("rules", {})
     found = Counter({rule: len(names) for rule, names in store.kept(MUTATION).get("killed", {}).items()})
     faults = Counter(fault.rule for fault in seeded.catalogue())
-    ordered = sorted(RULES.values(), key=lambda rule: (FAMILIES.index(rule.id.split("-")[0]), int(rule.id.split("-")[1])))
+    ordered = sorted(MECHANISMS[mechanism].rule_book.values(), key=lambda rule: (FAMILIES.index(rule.id.split("-")[0]), int(rule.id.split("-")[1])))
     return [
         {"id": rule.id, "prose": rule.prose, "source": rule.source, "disciplines": list(rule.disciplines), "switch": rule.switch, "function": rule.function, "line": rule.line,
          "decided": decided.get(rule.id, 0), "faults": {"killed": found[rule.id], "total": faults[rule.id]}}
@@ -49,7 +52,7 @@ def known() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-FAMILIES = ("QUE", "ADM", "STR", "BOR", "SLT")
+FAMILIES = ("QUE", "ADM", "STR", "BOR", "SLT", "COL", "BAT", "REF", "AWS")
 
 
 def show(rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> None:

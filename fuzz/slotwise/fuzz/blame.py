@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from slotwise.fuzz.judges import Finding, different_at
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.target import HasClose, Target
 from slotwise.spec import vocabulary as v
@@ -42,13 +43,21 @@ def blamed_for_state(keys: Sequence[str], decided: Sequence[str]) -> str:
     return own[0] if own else decided[-1] if decided else ROUND
 
 
+def in_finer_steps(finding: Finding) -> list[Command] | None:
+    """The same, with the starts of the last pump one by one."""
+    *before, last = finding.commands
+    if not isinstance(last, v.Pump):
+        return None
+    return [*before, *[v.Pump(at_most=1, at=last.at)] * different_at(finding.expected or (), finding.found or ()), last]
+
+
 def blamed(target: Target, profile: Profile, capacity: dict[str, int], commands: Sequence[Command], expected: Sequence[Observation], found: Sequence[Observation]) -> str:
     """The rule behind a difference in what was seen after the last of `commands`."""
     reference = Reference(profile, capacity)
     *before, command = commands
     for earlier in before:
         reference.step(earlier)
-    number = next((i for i, (one, other) in enumerate(zip(expected, found, strict=False)) if one != other), min(len(expected), len(found)))
+    number = different_at(expected, found)
     wanted = expected[number] if number < len(expected) else ()
     got = found[number] if number < len(found) else ()
     if "time_reversed" in (*wanted[:1], *got[:1]):

@@ -8,7 +8,8 @@ import msgspec
 
 from slotwise.fuzz.report import Failure
 from slotwise.spec import vocabulary as v
-from slotwise.spec.vocabulary import Claim, Command, Group, Observation, Profile, Task
+from slotwise.spec.mechanisms import mechanism_of
+from slotwise.spec.vocabulary import Group, Observation, Task
 
 WIDTH = 160
 
@@ -25,20 +26,23 @@ def test_name(failure: Failure) -> str:
 def _lines(failure: Failure, target: str) -> Iterator[str]:
     steps = failure.trace.steps
     commands = [step.command for step in steps]
-    used = sorted({type(command).__name__ for command in commands} | {"Task"} & _inside(commands, Task) | {"Group"} & _inside(commands, Group) | {"Claim"} & _inside(commands, Claim))
-    plain = v.PROFILES.get(failure.profile.name) == failure.profile
+    mechanism = mechanism_of(failure.profile)
+    plain = mechanism.profiles.get(failure.profile.name) == failure.profile
+    given = failure.setup if isinstance(failure.setup, msgspec.Struct) else None            # else a capacity
+    spelled_out = [*commands, *([] if plain else [failure.profile]), *([] if given is None else [given])]
+    names = {kind.__name__ for record in spelled_out for kind in _kinds(record)} | {"Command"} | ({"PROFILES"} if plain else set())
     profile = f"PROFILES[{_text(failure.profile.name)}]" if plain else spelled(failure.profile)
-    names = [*used, "Command", "PROFILES"] if plain else [*used, "Command", "Profile", type(failure.profile.discipline).__name__, *(["Ceiling"] if _ceilings(failure.profile) else [])]
+    setup = "CAPACITY" if given is None else "SETUP"
     sentence = f"{failure.rule}: {failure.sentence}" if failure.sentence else failure.message
     yield f'"""{sentence.replace(chr(34) * 3, chr(39) * 3)}"""'
     yield "from slotwise.fuzz import targets"
     yield "from slotwise.fuzz.judges import judge"
-    if failure.kind == "law":
-        yield "from slotwise.spec.laws import LAWS"
-    yield f"from slotwise.spec.vocabulary import {', '.join(sorted(set(names), key=_import_order))}"
+    imports = [(mechanism.commands["pump"].__module__, sorted(names, key=_import_order)), *([(mechanism.law_book.__name__, ["LAWS"])] if failure.kind == "law" else [])]
+    for module, imported in sorted(imports):
+        yield f"from {module} import {', '.join(imported)}"
     yield ""
     yield f"PROFILE = {profile}"
-    yield f"CAPACITY = {_value(failure.capacity)}"
+    yield f"{setup} = {_value(failure.setup)}"
     yield "COMMANDS: list[Command] = ["
     for step in steps:
         if step.saw:
@@ -49,7 +53,7 @@ def _lines(failure: Failure, target: str) -> Iterator[str]:
     yield ""
     yield f"def {test_name(failure)}() -> None:"
     only = f", hazards=frozenset(LAWS) - {{{_text(failure.rule)}}}" if failure.kind == "law" else ""
-    yield f"    finding = judge(targets.load({_text(target)}), PROFILE, CAPACITY, COMMANDS, state_every=1{only})"
+    yield f"    finding = judge(targets.load({_text(target)}), PROFILE, {setup}, COMMANDS, state_every=1{only})"
     yield "    assert finding is None, finding.message"
 
 
@@ -62,22 +66,17 @@ def _import_order(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1, name)
 
 
-def _inside(commands: Iterable[Command], kind: type) -> set[str]:
-    return {kind.__name__} if any(_has(command, kind) for command in commands) else set()
-
-
-def _has(command: Command, kind: type) -> bool:
-    match command:
-        case v.Enqueue():
-            return kind is Task or (kind is Group and bool(command.groups))
-        case v.Release():
-            return kind is Claim and command.claim is not None
-        case _:
-            return False
-
-
-def _ceilings(profile: Profile) -> bool:
-    return isinstance(profile.discipline, v.BoundedBorrow) and bool(profile.discipline.ceilings)
+def _kinds(record: object) -> Iterator[type]:
+    """The records in a record, itself the first; those by default are left out, as they are where it is spelled."""
+    if isinstance(record, msgspec.Struct):
+        yield type(record)
+        for field in msgspec.structs.fields(type(record)):
+            value = getattr(record, field.name)
+            if field.default is msgspec.NODEFAULT or value != field.default:
+                yield from _kinds(value)
+    elif isinstance(record, tuple):
+        for part in record:
+            yield from _kinds(part)
 
 
 def spelled(record: object) -> str:

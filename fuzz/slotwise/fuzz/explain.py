@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from slotwise.fuzz.judges import different_at
+from slotwise.fuzz.judges import different_at, plainly
 from slotwise.fuzz.report import Failure
-from slotwise.spec import vocabulary as v
-from slotwise.spec.vocabulary import Command, Observation
+from slotwise.fuzz.searches import SEARCHES, search_of
+from slotwise.fuzz.wording import units
+from slotwise.spec.vocabulary import Observation
 
 HEADINGS = {
     "divergence": "the target differs from the rules",
@@ -32,8 +34,7 @@ def _lines(failure: Failure, steps: int) -> Iterator[str]:
     yield f"  {failure.message}"
     yield ""
     seed = "" if failure.seed is None else f", episode {failure.seed}"
-    capacity = ", ".join(f"{units} {resource}" for resource, units in failure.capacity.items())
-    yield f"  target {failure.target}, profile {failure.profile.name}, capacity {capacity}{seed}"
+    yield f"  target {failure.target}, profile {failure.profile.name}, {search_of(failure.profile).wording.setting(failure.setup)}{seed}"
     yield ""
     yield from _done(failure, steps)
     if failure.expected != failure.found and failure.kind != "law":
@@ -95,43 +96,16 @@ def table(headings: tuple[str, str, str], rows: Sequence[tuple[str, str, str]]) 
         yield f"  {name:{wide[0]}}  {one:{wide[1]}}  {other}"
 
 
-def said(command: Command) -> str:
+def said(command: Any) -> str:
     """A command in words."""
-    match command:
-        case v.Enqueue():
-            groups = [f"{g.name} weighs {g.weight:g}{_limit(g.share_limit, 'share limit')}{_limit(g.running_limit, 'running limit')}" for g in command.groups if g != v.Group(g.name)]
-            words = f"enqueue {', '.join(f'{task.id} of {task.group} ({units(task.needs)})' for task in command.tasks)}{'; ' if groups else ''}{', '.join(groups)}"
-        case v.Discard():
-            words = f"discard {command.task}"
-        case v.DiscardWhere():
-            which = [f"of {command.group}"] if command.group is not None else []
-            words = " ".join(["discard all", *which, *([f"with an id from {command.prefix}"] if command.prefix else [])])
-        case v.Pump():
-            words = f"pump at most {command.at_most}"
-        case v.Select():
-            words = "select"
-        case v.Commit():
-            words = f"commit {command.task}, version {command.version}"
-        case v.Release():
-            claim = command.claim
-            claims = [] if claim is None else [*([claim.task] if claim.task else []), *([units(claim.needs)] if claim.needs else []), *([f"generation {claim.generation}"] if claim.generation else [])]
-            words = f"release {command.lease}{', claiming ' if claims else ''}{', '.join(claims)}"
-        case v.Explain():
-            words = "explain"
+    search = next(search for search in SEARCHES.values() if isinstance(command, tuple(search.mechanism.commands.values())))
+    words: str = search.wording.said(command)
     return f"{words} at {command.at}" if command.at else words
-
-
-def _limit(limit: int | None, name: str) -> str:
-    return "" if limit is None else f" {name} {limit}"
-
-
-def units(needs: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {resource}" for resource, count in needs.items())
 
 
 def seen(observation: Observation) -> str:
     """An observation in words."""
-    return " ".join(f"({units(part)})" if isinstance(part, dict) else str(part) for part in observation)
+    return " ".join(f"({units(part)})" if isinstance(part, dict) else plainly(part) for part in observation)
 
 
 def wrapped(text: str, before: str) -> Iterator[str]:

@@ -90,6 +90,15 @@ class Model:
     plain: bool = False                                  # no limits and no claims: what every scheduler has
     pumped: bool = False                                 # while draining
 
+    @property
+    def setup(self) -> dict[str, int]:
+        return self.capacity
+
+    @property
+    def long(self) -> bool:
+        """The episode is to be long."""
+        return self.style.long
+
 
 def begin(profile: Profile, commands: Collection[str], choose: Choose, *, vary: bool = False, plain: bool = False) -> Model:
     """Draw an episode's set-up. `vary`: the profile's parameters too. `plain`: neither limits nor claims. Raises ValueError if no such command is known."""

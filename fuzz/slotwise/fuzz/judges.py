@@ -6,16 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from slotwise.fuzz.blame import blamed, blamed_for_state
 from slotwise.fuzz.reference import Reference
+from slotwise.fuzz.searches import Search, search_of
 from slotwise.fuzz.target import HasAudit, HasClose, HasState, Stepper, Target, TargetError
-from slotwise.spec.book import Book
-from slotwise.spec.laws import Judge
-from slotwise.spec.vocabulary import Command, Observation, Profile, State
+from slotwise.spec.vocabulary import Observation, State
 
-#: A command that depends on what was seen so far; None: nothing to do.
-Later = Callable[[Book], Command | None]
+#: A command that depends on what was seen so far, by the book; None: nothing to do.
+Later = Callable[[Any], Any]
 KINDS = ("divergence", "law", "audit", "crash", "nondeterminism")
 
 
@@ -26,7 +25,7 @@ class Finding:
     kind: str                                      # one of KINDS
     rule: str                                      # the rule or law that it comes down to
     at: int                                        # index of the command
-    commands: tuple[Command, ...]                  # up to and with that one
+    commands: tuple[Any, ...]                      # up to and with that one
     expected: list[Observation] | None             # by the reference, where there is one
     found: list[Observation] | None                # None: it did not answer
     message: str                                   # one line
@@ -38,30 +37,31 @@ class Finding:
         return (self.kind, self.rule if self.kind in ("divergence", "law") else "")
 
 
-def compared(target: Target, profile: Profile) -> bool:
+def compared(target: Target, profile: Any) -> bool:
     """Is the target judged by equality? The reference is not compared with itself."""
-    return target.name != "reference" and target.claims(profile)
+    return target.name != "reference" and target.follows(profile)
 
 
-def judge(target: Target, profile: Profile, capacity: dict[str, int], commands: Iterable[Command | Later], *,
+def judge(target: Target, profile: Any, setup: Any, commands: Iterable[Any], *,
           state_every: int = 64, hazards: frozenset[str] = frozenset(), laws: bool = True, blame: bool = True) -> Finding | None:
     """Play `commands` and return what is wrong first, or None. Laws in `hazards` may break. `state_every` 0: states at the end only.
     Without `blame` the rule behind a divergence is not looked for."""
-    reference = Reference(profile, capacity) if compared(target, profile) else None
-    stepper = target.make(profile, capacity)
+    reference = Reference(profile, setup) if compared(target, profile) else None
+    search = search_of(profile)
+    stepper = target.make(profile, setup)
     try:
-        finding = _play(stepper, reference, Judge(profile if target.claims(profile) else None, capacity), commands, state_every, hazards, laws)
+        finding = _play(stepper, reference, search, search.mechanism.new_judge(profile if target.follows(profile) else None, setup), commands, state_every, hazards, laws)
     finally:
         if isinstance(stepper, HasClose):
             stepper.close()
     if blame and finding is not None and finding.kind == "divergence" and not finding.rule:
-        return replace(finding, rule=blamed(target, profile, capacity, finding.commands, finding.expected or (), finding.found or ()))
+        return replace(finding, rule=search.blame.blamed(target, profile, setup, finding.commands, finding.expected or (), finding.found or ()))
     return finding
 
 
-def _play(stepper: Stepper, reference: Reference | None, laws: Judge,
-          commands: Iterable[Command | Later], state_every: int, hazards: frozenset[str], judged: bool) -> Finding | None:
-    done: list[Command] = []
+def _play(stepper: Stepper, reference: Reference | None, search: Search, laws: Any,
+          commands: Iterable[Any], state_every: int, hazards: frozenset[str], judged: bool) -> Finding | None:
+    done: list[Any] = []
     book = laws.book
     for planned in commands:
         command = planned(book) if callable(planned) else planned
@@ -81,16 +81,16 @@ def _play(stepper: Stepper, reference: Reference | None, laws: Judge,
             for broken in laws.step(command, found):
                 if broken.law not in hazards:
                     return Finding("law", broken.law, len(done) - 1, tuple(done), expected, found, broken.message, _states(reference, stepper))
-        else:
+        elif not search.own_book:
             book.update(command, found)
         if state_every and len(done) % state_every == 0:
-            wrong = inside(reference, stepper, decided, done, expected, found)
+            wrong = inside(search, reference, stepper, decided, done, expected, found)
             if wrong is not None:
                 return wrong
-    return inside(reference, stepper, decided, done, expected, found) if done else None
+    return inside(search, reference, stepper, decided, done, expected, found) if done else None
 
 
-def inside(reference: Reference | None, stepper: Stepper, decided: Sequence[str], done: Sequence[Command],
+def inside(search: Search, reference: Reference | None, stepper: Stepper, decided: Sequence[str], done: Sequence[Any],
            expected: list[Observation] | None, found: list[Observation]) -> Finding | None:
     """Compare states, in the keys that both give, and audit."""
     if reference is not None and isinstance(stepper, HasState):
@@ -98,7 +98,7 @@ def inside(reference: Reference | None, stepper: Stepper, decided: Sequence[str]
         keys = [key for key in ours if key in theirs and ours[key] != theirs[key]]
         if keys:
             message = f"the same was seen, but the states differ in {', '.join(keys)}"
-            return Finding("divergence", blamed_for_state(keys, decided), len(done) - 1, tuple(done), expected, found, message, (ours, theirs))
+            return Finding("divergence", search.blame.blamed_for_state(keys, decided), len(done) - 1, tuple(done), expected, found, message, (ours, theirs))
     if isinstance(stepper, HasAudit):
         wrong = stepper.audit()
         if wrong:
@@ -130,4 +130,11 @@ def _word(saw: Sequence[Observation], number: int) -> str:
     if number >= len(saw):
         return "nothing more"
     word, *rest = saw[number]
-    return " ".join([str(word), *(" ".join(f"{units} {resource}" for resource, units in part.items()) if isinstance(part, dict) else str(part) for part in rest)])
+    return " ".join([str(word), *(" ".join(f"{units} {resource}" for resource, units in part.items()) if isinstance(part, dict) else plainly(part) for part in rest)])
+
+
+def plainly(part: object) -> str:
+    """A name, a number, a list of names, or none."""
+    if isinstance(part, list | tuple):
+        return f"[{' '.join(map(plainly, part))}]"
+    return "none" if part is None else str(part)

@@ -1,25 +1,27 @@
-"""Measure the floors anew and write `floors.json`. To be done when the generator or a rule has changed; a floor that falls wants a reason.
+"""Measure the floors anew and write the files. To be done when the generator or a rule has changed; a floor that falls wants a reason.
 
-    python -m slotwise.fuzz.measure
+    python -m slotwise.fuzz.measure [MECHANISM ...]
 
 First it is learnt which tilts reach which rule; then each seed starts with those, as any campaign will.
 """
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from slotwise.fuzz import floors, reference
 from slotwise.fuzz.lean import Lean
 from slotwise.fuzz.walker import campaign
-from slotwise.spec.vocabulary import PROFILES, Profile
+from slotwise.spec.mechanisms import MECHANISMS
 
 SEEDS, STEPS = 8, 20_000
 KEPT = 10                         # a floor is what was reached divided by this
 
 
-def measure(profile: Profile, seeds: int = SEEDS, steps: int = STEPS) -> dict[str, tuple[float, int]]:
+def measure(profile: Any, seeds: int = SEEDS, steps: int = STEPS) -> dict[str, tuple[float, int]]:
     """Rule -> its floor per 100,000 steps, and the tilt that reached it best."""
     learnt = Lean()
     for seed in range(seeds):
@@ -35,5 +37,6 @@ def measure(profile: Profile, seeds: int = SEEDS, steps: int = STEPS) -> dict[st
 
 
 if __name__ == "__main__":
-    lines = [f"{json.dumps(name)}: {json.dumps(measure(profile))}" for name, profile in PROFILES.items()]
-    Path(__file__).with_name("floors.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    for mechanism in sys.argv[1:] or MECHANISMS:
+        lines = [f"{json.dumps(name)}: {json.dumps(measure(profile))}" for name, profile in MECHANISMS[mechanism].profiles.items()]
+        Path(__file__).with_name(floors.file_of(mechanism)).write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")

@@ -20,11 +20,13 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from slotwise.spec.mechanisms import MECHANISMS, Mechanism
+
 PACKAGE = "slotwise.spec"
 #: In the order in which they import each other.
-COPIED = ("rules", "fair_queue", "tagged", "strict", "bounded_borrow", "slot_time", "admission")
+COPIED = MECHANISMS["admission"].rules
 MUTATED = COPIED[1:]
-NOT_MUTATED = {"state", "bits"}
+NOT_MUTATED = {"state", "bits", "_item", "_waiter"}
 #: Turns of the `while` loops of a mutant in one step, before it is given up as endless.
 MOST_TURNS = 10_000
 
@@ -138,7 +140,7 @@ def _rule_of(function: ast.FunctionDef) -> str | None:
 def _places(module: str) -> dict[ast.AST, _Place]:
     """The nodes that may be changed, each with the function and statement it stands in."""
     found: dict[ast.AST, _Place] = {}
-    unread = _unread()
+    unread = _unread(next(mechanism.rules[1:] for mechanism in MECHANISMS.values() if module in mechanism.rules[1:]))
 
     def enter(node: ast.AST, name: str, rule: str, statement: ast.stmt, last: bool) -> None:
         if isinstance(node, ast.Return) and name.split(".")[-1] in unread:
@@ -170,11 +172,11 @@ def _places(module: str) -> dict[ast.AST, _Place]:
 
 
 @cache
-def _unread() -> frozenset[str]:
-    """Functions whose every call stands alone: nobody reads what they return."""
+def _unread(modules: tuple[str, ...]) -> frozenset[str]:
+    """Functions of a mechanism whose every call stands alone: nobody reads what they return."""
     alone: set[str] = set()
     read: set[str] = set()
-    for module in MUTATED:
+    for module in modules:
         statements = {node.value for node in ast.walk(_tree(module)) if isinstance(node, ast.Expr)}
         for node in ast.walk(_tree(module)):
             if isinstance(node, ast.Call):
@@ -238,20 +240,28 @@ def _unchanged(module: str) -> CodeType:
 
 @dataclass(slots=True)
 class Copy:
-    """Rule modules of their own. `step` is like `admission.step`; it raises Endless."""
+    """Rule modules of their own. `step` is like that of the mechanism; it raises Endless."""
 
+    mechanism: Mechanism
     modules: dict[str, ModuleType]
     turns: int = 0
+
+    @property
+    def spec(self) -> ModuleType:
+        return self.modules[self.mechanism.rules[-1]]
+
+    def model(self, profile: object, setup: object) -> Any:
+        return self.mechanism.make(self.spec, profile, self.mechanism.set_up(setup))
 
     def admission(self, profile: object, capacity: Mapping[str, int]) -> Any:
         return self.modules["admission"].admission(profile, dict(capacity))
 
-    def step(self, admission: Any, command: object) -> Any:
+    def step(self, model: Any, command: object) -> Any:
         self.turns = 0
-        return self.modules["admission"].step(admission, command)
+        return self.spec.step(model, command)
 
-    def state(self, admission: Any) -> Any:
-        return self.modules["admission"].state(admission)
+    def state(self, model: Any) -> Any:
+        return self.spec.state(model)
 
     def turn(self) -> None:
         self.turns += 1
@@ -259,15 +269,16 @@ class Copy:
             raise Endless
 
 
-def load(mutant: Mutant | None = None) -> Copy:
-    """A fresh copy of the rule modules, with the mutant's change or with none."""
-    code = {module: _unchanged(module) for module in COPIED}
+def load(mutant: Mutant | None = None, mechanism: str = "admission") -> Copy:
+    """A fresh copy of the rule modules, with the mutant's change (and of its mechanism) or with none."""
+    of = next((one for one in MECHANISMS.values() if mutant is not None and mutant.module in one.rules), MECHANISMS[mechanism])
+    code = {module: _unchanged(module) for module in of.rules}
     if mutant is not None:
         tree = _changed(_tree(mutant.module), mutant.node, mutant.choice)
         code[mutant.module] = compile(ast.fix_missing_locations(_Bounded().visit(tree)), str(_path(mutant.module)), "exec")
-    made = Copy({})
-    names = dict(vars(builtins)) | {"__import__": _importer(made.modules), "__turn__": made.turn}
-    for module in COPIED:
+    made = Copy(of, {})
+    names = dict(vars(builtins)) | {"__import__": _importer(made.modules, of.rules), "__turn__": made.turn}
+    for module in of.rules:
         found = ModuleType(f"{PACKAGE}.{module}")
         vars(found)["__builtins__"] = names
         made.modules[module] = found
@@ -275,16 +286,16 @@ def load(mutant: Mutant | None = None) -> Copy:
     return made
 
 
-def _importer(copied: dict[str, ModuleType]) -> Callable[..., ModuleType]:
+def _importer(copied: dict[str, ModuleType], names: tuple[str, ...]) -> Callable[..., ModuleType]:
     """`import` as the copies see it: of the rule modules, the copies."""
     def find(name: str, globals: Any = None, locals: Any = None, fromlist: tuple[str, ...] = (), level: int = 0) -> ModuleType:
-        if name.startswith(f"{PACKAGE}.") and name.rpartition(".")[2] in COPIED:
+        if name.startswith(f"{PACKAGE}.") and name.rpartition(".")[2] in names:
             return copied[name.rpartition(".")[2]]
         found = builtins.__import__(name, globals, locals, fromlist, level)
         if name != PACKAGE:
             return found
         seen = ModuleType(PACKAGE)
-        vars(seen).update({part: copied[part] if part in COPIED else getattr(found, part) for part in fromlist})
+        vars(seen).update({part: copied[part] if part in names else getattr(found, part) for part in fromlist})
         return seen
 
     return find

@@ -1,7 +1,7 @@
 """Is the spec's every mistake noticed? Each mutant of the rules is run in lockstep with the engine until their answers differ.
 
 The engine's answers depend on the commands alone, so they are recorded once: a *corpus* of episodes at fixed seeds, under every
-profile, half of them with varied parameters. A mutant that answers otherwise, whose state differs, or that raises, is *killed*. No law
+profile, half of them with varied parameters (of batching, switches too). A mutant that answers otherwise, whose state differs, or that raises, is *killed*. No law
 has to be asked besides: the engine's answers keep all of them, so whoever breaks one differs. Time never kills: a mutant that goes
 round a loop without end is *endless*, and counted apart.
 """
@@ -17,11 +17,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from slotwise.fuzz import exits, generate, mutants, targets
+from slotwise.fuzz import exits, mutants, targets
 from slotwise.fuzz.mutants import Copy, Endless, Mutant
+from slotwise.fuzz.searches import search_of
 from slotwise.fuzz.swarm import HALF, Swarm, seed_of
 from slotwise.fuzz.target import Target, TargetError
-from slotwise.spec.vocabulary import COMMANDS, PROFILES, BoundedBorrow, Command, Observation, Profile, SlotTime, State, Strict
+from slotwise.spec.batching_vocabulary import LookAhead, Shipped
+from slotwise.spec.mechanisms import MECHANISMS
+from slotwise.spec.vocabulary import PROFILES, BoundedBorrow, Observation, SlotTime, State, Strict
 
 EQUIVALENTS = Path(__file__).with_name("equivalents.json")
 FLOOR = 0.90
@@ -31,16 +34,17 @@ EPISODES = 500
 STEPS = 60
 STATE_EVERY = 8
 
-EVERY = (Strict, BoundedBorrow, SlotTime)
+EVERY = (Strict, BoundedBorrow, SlotTime, LookAhead, Shipped)
 #: The disciplines that run a module's code.
-REACHED: dict[str, tuple[type, ...]] = {"strict": (Strict, BoundedBorrow), "bounded_borrow": (BoundedBorrow,), "slot_time": (SlotTime,)}
+REACHED: dict[str, tuple[type, ...]] = {"strict": (Strict, BoundedBorrow), "bounded_borrow": (BoundedBorrow,), "slot_time": (SlotTime,),
+                                          "batching": (LookAhead,), "refresh": (LookAhead,), "aws_durable": (Shipped,)}
 
 
 @dataclass(slots=True)
 class Episode:
-    profile: Profile
-    capacity: dict[str, int]
-    commands: list[Command] = field(default_factory=list)
+    profile: Any
+    setup: Any
+    commands: list[Any] = field(default_factory=list)
     saw: list[list[Observation]] = field(default_factory=list)
     states: dict[int, State] = field(default_factory=dict)       # after the step of that number
 
@@ -53,24 +57,26 @@ class Outcome:
     steps: int = 0               # until then
 
 
-def corpus(target: Target, episodes: int = EPISODES, seed: int = 1) -> list[Episode]:
+def corpus(target: Target, episodes: int = EPISODES, seed: int = 1, mechanism: str = "admission") -> list[Episode]:
     """What the target answers: so many episodes for each profile, turn by turn. Raises TargetError if the rules as they are answer otherwise."""
     random = Random(seed)
-    found = [record(target, profile, seed_of(random.randrange(HALF), number), vary=number % 2 == 1) for number in range(episodes) for profile in PROFILES.values()]
-    unchanged = mutants.load()
+    found = [record(target, profile, seed_of(random.randrange(HALF), number), vary=number % 2 == 1) for number in range(episodes) for profile in MECHANISMS[mechanism].profiles.values()]
+    unchanged = mutants.load(mechanism=mechanism)
     for episode in found:
         if difference := lockstep(unchanged, episode):
             raise TargetError(f"{target.name} and the rules as they are differ under {episode.profile.name}, in the {difference[1]}: nothing can be said of mutants")
     return found
 
 
-def record(target: Target, profile: Profile, seed: int, *, vary: bool) -> Episode:
-    choose = Swarm(seed)
-    model = generate.begin(profile, COMMANDS, choose, vary=vary)
-    episode = Episode(model.profile, model.capacity)
-    scheduler: Any = target.make(episode.profile, episode.capacity)
+def record(target: Target, profile: Any, seed: int, *, vary: bool) -> Episode:
+    choose, search = Swarm(seed), search_of(profile)
+    if vary and search.name == "batching":
+        profile = search.generate.switched(profile, choose)
+    model = search.generate.begin(profile, search.mechanism.commands, choose, vary=vary)
+    episode = Episode(model.profile, model.setup)
+    scheduler: Any = target.make(episode.profile, episode.setup)
     for number in range(STEPS):
-        command = generate.draw(model, choose)
+        command = search.generate.draw(model, choose)
         saw = scheduler.step(command)
         model.book.update(command, saw)
         episode.commands.append(command)
@@ -84,7 +90,7 @@ def lockstep(rules: Copy, episode: Episode) -> tuple[int, str] | None:
     """The first step at which a copy of the rules differs from what was recorded, and how. Raises Endless."""
     number = -1
     try:
-        scheduler = rules.admission(episode.profile, episode.capacity)
+        scheduler = rules.model(episode.profile, episode.setup)
         for number, command in enumerate(episode.commands):
             if rules.step(scheduler, command) != episode.saw[number]:
                 return number, "observations"
@@ -115,7 +121,7 @@ def judge(mutant: Mutant, episodes: Sequence[Episode]) -> Outcome:
         return Outcome(mutant, "unviable", type(error).__name__)
     steps = 0
     try:
-        if not refuses_no_capacity(rules):
+        if rules.mechanism.name == "admission" and not refuses_no_capacity(rules):
             return Outcome(mutant, "killed", "observations")
         for episode in episodes:
             if isinstance(episode.profile.discipline, REACHED.get(mutant.module, EVERY)):
@@ -130,17 +136,17 @@ def judge(mutant: Mutant, episodes: Sequence[Episode]) -> Outcome:
 _corpus: list[Episode] = []                  # of a worker process
 
 
-def _begin(target: str, episodes: int) -> None:
-    _corpus.extend(corpus(targets.load(target), episodes))
+def _begin(target: str, episodes: int, mechanism: str) -> None:
+    _corpus.extend(corpus(targets.load(target), episodes, mechanism=mechanism))
 
 
 def _judge(mutant: Mutant) -> Outcome:
     return judge(mutant, _corpus)
 
 
-def outcomes(chosen: Sequence[Mutant], target: str = "native", *, workers: int = 2, episodes: int = EPISODES) -> Iterator[Outcome]:
+def outcomes(chosen: Sequence[Mutant], target: str = "native", *, workers: int = 2, episodes: int = EPISODES, mechanism: str = "admission") -> Iterator[Outcome]:
     """Every mutant's, in order. What comes does not depend on the number of workers."""
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (target, episodes)) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (target, episodes, mechanism)) as pool:
         yield from pool.map(_judge, chosen, chunksize=4)
 
 
@@ -151,6 +157,7 @@ class Report:
     outcomes: list[Outcome]
     equivalents: dict[str, str]                          # key -> reason
     whole: bool                                          # all mutants were run, not a sample
+    mechanism: str = "admission"
 
     def of(self, verdict: str) -> list[Outcome]:
         return [outcome for outcome in self.outcomes if outcome.verdict == verdict]
@@ -171,7 +178,7 @@ class Report:
 
     def to_json(self) -> dict[str, object]:
         return {
-            "mechanism": "admission", "side": "spec", "mutants": len(self.outcomes), "killed": len(self.of("killed")), "equivalent": len(self.equivalents),
+            "mechanism": self.mechanism, "side": "spec", "mutants": len(self.outcomes), "killed": len(self.of("killed")), "equivalent": len(self.equivalents),
             "endless": len(self.of("endless")), "unviable": len(self.of("unviable")), "score": round(self.score, 4), "floor": FLOOR,
             "rules": {rule: {"killed": killed, "of": counted} for rule, (killed, counted) in self.by_rule().items()},
             "survivors": [outcome.mutant.key for outcome in self.survivors], "wrong": self.wrong(),
@@ -195,18 +202,19 @@ class Report:
         return lines
 
 
-def equivalents() -> dict[str, str]:
+def equivalents(mechanism: str = "admission") -> dict[str, str]:
     found: dict[str, str] = json.loads(EQUIVALENTS.read_text("utf-8"))
-    return found
+    return {key: reason for key, reason in found.items() if key.split(".")[0] in MECHANISMS[mechanism].rules}
 
 
-def run(target: str = "native", *, every: int = 1, workers: int = 2, episodes: int = EPISODES, progress: Callable[[int, int], None] | None = None) -> Report:
+def run(target: str = "native", *, every: int = 1, workers: int = 2, episodes: int = EPISODES, progress: Callable[[int, int], None] | None = None,
+        mechanism: str = "admission") -> Report:
     """All mutants, or each `every`-th. Raises TargetError."""
-    corpus(targets.load(target), 1)
-    chosen = mutants.mutants()[::every]
+    corpus(targets.load(target), 1, mechanism=mechanism)
+    chosen = mutants.mutants(MECHANISMS[mechanism].rules[1:])[::every]
     found: list[Outcome] = []
-    for outcome in outcomes(chosen, target, workers=workers, episodes=episodes):
+    for outcome in outcomes(chosen, target, workers=workers, episodes=episodes, mechanism=mechanism):
         found.append(outcome)
         if progress is not None:
             progress(len(found), len(chosen))
-    return Report(found, equivalents(), every == 1)
+    return Report(found, equivalents(mechanism), every == 1, mechanism)

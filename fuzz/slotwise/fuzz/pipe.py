@@ -6,7 +6,7 @@
     it answers   [["started",1,"a1",{"r":1}],["blocked"]]
 
 A header line starts afresh, at any time. `profiles` names those that it follows exactly (none: it is judged by laws alone). What it writes on
-stderr is its own affair. A program that dies, is silent too long, or answers with anything else is a `TargetError`.
+stderr is its own affair. A program of another mechanism greets with a field `mechanism`, as the header has it. A program that dies, is silent too long, or answers with anything else is a `TargetError`.
 """
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from typing import IO, Any
 
 import msgspec
 
+from slotwise.fuzz.searches import SEARCHES, search_of
 from slotwise.fuzz.target import Target, TargetError
 from slotwise.spec import trace
+from slotwise.spec.mechanisms import MECHANISMS, mechanism_of
 from slotwise.spec.trace import Trace
-from slotwise.spec.vocabulary import COMMANDS, PROFILES, Command, Observation, Profile
+from slotwise.spec.vocabulary import PROFILES, Observation
 
 PREFIX = "pipe:"
 #: Seconds for an answer.
 PATIENCE = 10.0
 LONGEST_LINE = 1 << 24
-
-_Answer = list[tuple[str | int | dict[str, int], ...]]
 
 
 class Program:
@@ -103,14 +103,15 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
 class Piped:
     """A scheduler in a program. Making a new one ends the one before it."""
 
-    def __init__(self, program: Program, profile: Profile, capacity: dict[str, int]) -> None:
+    def __init__(self, program: Program, profile: Any, setup: Any) -> None:
         self._program = program
-        self.greeting = greeting(program, trace.encode(Trace(trace.header(profile, capacity))).rstrip())
+        self._answer: Any = list[mechanism_of(profile).observation]  # type: ignore[misc]
+        self.greeting = greeting(program, trace.encode(Trace(trace.header(profile, setup))).rstrip())
 
-    def step(self, command: Command) -> list[Observation]:
+    def step(self, command: Any) -> list[Observation]:
         line = self._program.ask(trace.encode_command(command))
         try:
-            return list(msgspec.json.decode(line, type=_Answer))
+            return list(msgspec.json.decode(line, type=self._answer))
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise self._program.ended(f"expected a JSON list of observations, found {line.decode(errors='replace')!r:.200}") from None
 
@@ -131,13 +132,16 @@ def pipe_target(name: str) -> Target:
     program = Program(name)
     try:
         said = Piped(program, PROFILES["slotwise"], {"r": 1}).greeting
-        commands, profiles = said.get("commands"), said.get("profiles", [])
-        if not isinstance(commands, list) or not commands or not set(map(str, commands)) <= COMMANDS.keys():
-            raise TargetError(f"target {name}: field `commands`: expected some of {', '.join(COMMANDS)}, found {commands!r:.200}")
-        if not isinstance(profiles, list) or not set(map(str, profiles)) <= PROFILES.keys():
-            raise TargetError(f"target {name}: field `profiles`: expected some of {', '.join(PROFILES)}, found {profiles!r:.200}")
+        mechanism, commands, profiles = said.get("mechanism", "admission"), said.get("commands"), said.get("profiles", [])
+        if mechanism not in SEARCHES:
+            raise TargetError(f"target {name}: field `mechanism`: expected {' or '.join(SEARCHES)}, found {mechanism!r:.200}")
+        words, names = MECHANISMS[mechanism].commands, MECHANISMS[mechanism].profiles
+        if not isinstance(commands, list) or not commands or not set(map(str, commands)) <= words.keys():
+            raise TargetError(f"target {name}: field `commands`: expected some of {', '.join(words)}, found {commands!r:.200}")
+        if not isinstance(profiles, list) or not set(map(str, profiles)) <= names.keys():
+            raise TargetError(f"target {name}: field `profiles`: expected some of {', '.join(names)}, found {profiles!r:.200}")
     except TargetError:
         program.close()
         raise
     claimed = frozenset(profiles)
-    return Target(name, lambda profile, capacity: Piped(program, profile, capacity), frozenset(commands), lambda profile: PROFILES.get(profile.name) == profile and profile.name in claimed)
+    return Target(name, lambda profile, setup: Piped(program, profile, setup), frozenset(commands), lambda profile: profile.name in claimed and search_of(profile).known(profile), (mechanism,))

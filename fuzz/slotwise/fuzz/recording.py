@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from slotwise.fuzz import reference
 from slotwise.fuzz.judges import compared
@@ -9,14 +10,13 @@ from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.target import HasClose, Target
 from slotwise.spec import trace
 from slotwise.spec.trace import Step, Trace
-from slotwise.spec.vocabulary import Command, Profile
 
 
-def recorded(target: Target, profile: Profile, capacity: dict[str, int], commands: Iterable[Command], *, seed: int | None = None, note: str = "", own: bool = False) -> Trace:
+def recorded(target: Target, profile: Any, setup: Any, commands: Iterable[Any], *, seed: int | None = None, note: str = "", own: bool = False) -> Trace:
     """What the reference sees, with its rules, if the target claims the profile; else (or with `own`) what the target sees. A step that fails has nothing seen."""
     judged = not own and (compared(target, profile) or target.name == "reference")
-    header = trace.header(profile, capacity, seed=seed, targets=dict.fromkeys(("reference", target.name) if judged else (target.name,)), note=note)
-    stepper = Reference(profile, capacity) if judged else target.make(profile, capacity)
+    header = trace.header(profile, setup, seed=seed, targets=dict.fromkeys(("reference", target.name) if judged else (target.name,)), note=note)
+    stepper = Reference(profile, setup) if judged else target.make(profile, setup)
     steps = []
     try:
         for command in commands:
@@ -32,6 +32,6 @@ def recorded(target: Target, profile: Profile, capacity: dict[str, int], command
     return Trace(header, steps)
 
 
-def record(profile: Profile, capacity: dict[str, int], commands: Iterable[Command], *, note: str = "") -> Trace:
+def record(profile: Any, setup: Any, commands: Iterable[Any], *, note: str = "") -> Trace:
     """What the reference sees, and which of its rules decide."""
-    return recorded(reference.TARGET, profile, capacity, commands, note=note)
+    return recorded(reference.TARGET, profile, setup, commands, note=note)

@@ -7,8 +7,9 @@ from slotwise.fuzz import exits
 from slotwise.fuzz.judges import Finding, different_at, first_difference, judge
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.report import EXITS, Failure
+from slotwise.fuzz.searches import set_up
 from slotwise.fuzz.target import Target
-from slotwise.spec.laws import KNOWN_HAZARDS, LAWS, Judge
+from slotwise.spec.mechanisms import mechanism_of
 from slotwise.spec.trace import Trace, TraceError
 from slotwise.spec.vocabulary import Observation
 
@@ -47,7 +48,9 @@ class Outcome:
 
 
 def check(trace: Trace, target: Target, name: str = "trace") -> None:
-    """Raises Rejected, naming line and command, if the target does not know one of the commands."""
+    """Raises Rejected, naming line and mechanism or command, if the target does not know it, or one of the commands."""
+    if trace.header.mechanism not in target.mechanisms:
+        raise Rejected(f"{name}: line 1: mechanism {trace.header.mechanism}: {target.name} does not know it; it knows {', '.join(target.mechanisms)}")
     for line, command in enumerate(trace.commands, 2):
         word = str(type(command).__struct_config__.tag)
         if word not in target.commands:
@@ -57,11 +60,12 @@ def check(trace: Trace, target: Target, name: str = "trace") -> None:
 def replay(trace: Trace, target: Target, name: str = "trace") -> Outcome:
     """Play it. Raises Rejected; TargetError if the target cannot be set up."""
     check(trace, target, name)
-    profile, capacity = trace.header.profile, dict(trace.header.setup.capacity)
-    hazards = KNOWN_HAZARDS.get(profile.name, frozenset())
-    finding = judge(target, profile, capacity, trace.commands, state_every=1, hazards=hazards)
-    played = recorded(target, profile, capacity, trace.commands, seed=trace.header.seed, own=True)
-    laws, change = Judge(profile if target.claims(profile) else None, capacity), None
+    profile, setup = set_up(trace)
+    mechanism = mechanism_of(profile)
+    hazards = mechanism.hazards(profile)
+    finding = judge(target, profile, setup, trace.commands, state_every=1, hazards=hazards)
+    played = recorded(target, profile, setup, trace.commands, seed=trace.header.seed, own=True)
+    laws, change = mechanism.new_judge(profile if target.follows(profile) else None, setup), None
     for at, (was, now) in enumerate(zip(trace.steps, played.steps, strict=True)):
         if now.saw is None:
             break
@@ -69,7 +73,7 @@ def replay(trace: Trace, target: Target, name: str = "trace") -> Outcome:
         if change is None and was.saw is not None and different(was.saw, now.saw):
             change = Change(at, was.saw, now.saw)
     failure = None if finding is None else _failure(trace, target, finding)
-    return Outcome(trace, target.name, len(trace.steps), failure, change, hazards & laws.broken.keys() & LAWS.keys())
+    return Outcome(trace, target.name, len(trace.steps), failure, change, hazards & laws.broken.keys())
 
 
 def different(was: list[Observation], now: list[Observation]) -> bool:
@@ -77,6 +81,6 @@ def different(was: list[Observation], now: list[Observation]) -> bool:
 
 
 def _failure(trace: Trace, target: Target, finding: Finding) -> Failure:
-    profile, capacity = trace.header.profile, dict(trace.header.setup.capacity)
-    short = recorded(target, profile, capacity, finding.commands, seed=trace.header.seed)
-    return Failure(finding, profile, capacity, target.name, trace.header.seed, short, short)
+    profile, setup = set_up(trace)
+    short = recorded(target, profile, setup, finding.commands, seed=trace.header.seed)
+    return Failure(finding, profile, setup, target.name, trace.header.seed, short, short)

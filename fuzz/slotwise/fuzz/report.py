@@ -3,15 +3,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from slotwise.fuzz import exits
 from slotwise.fuzz.floors import Missed
 from slotwise.fuzz.judges import Finding
 from slotwise.spec import trace
-from slotwise.spec.laws import LAWS
+from slotwise.spec.mechanisms import mechanism_of
 from slotwise.spec.rules import RULES
 from slotwise.spec.trace import Trace
-from slotwise.spec.vocabulary import Observation, Profile, State
+from slotwise.spec.vocabulary import Observation, State
 
 EXITS = {"divergence": exits.DIVERGENCE, "crash": exits.DIVERGENCE, "law": exits.INVARIANT, "audit": exits.INVARIANT, "nondeterminism": exits.NONDETERMINISM}
 
@@ -21,8 +22,8 @@ class Failure:
     """A finding with everything needed to play it again."""
 
     finding: Finding
-    profile: Profile
-    capacity: dict[str, int]
+    profile: Any
+    setup: Any                             # as targets are given it; of admission, the capacity
     target: str
     seed: int | None                       # of its episode; None: it does not come from a search
     trace: Trace                           # up to the failing step; as the reference sees it, else as the target does
@@ -57,9 +58,15 @@ class Failure:
         return self.finding.states
 
     @property
+    def capacity(self) -> dict[str, int]:
+        """Of admission."""
+        assert isinstance(self.setup, dict)
+        return self.setup
+
+    @property
     def sentence(self) -> str:
         """Of the rule or law; empty where there is none."""
-        known = LAWS.get(self.rule) or RULES.get(self.rule)
+        known = mechanism_of(self.profile).law_book.LAWS.get(self.rule) or RULES.get(self.rule)
         return known.prose if known else ""
 
     @property

@@ -2,7 +2,7 @@
 
 A fault declares its rule and the profiles under which it shows; it has to be found under each of them. `shortest.json` records the
 shortest trace that is known to show each fault; a shrunk trace is *near* if it is at most two commands longer.
-`python -m slotwise.fuzz.seeded SEEDS` searches with so many seeds for shorter ones, and keeps them.
+`python -m slotwise.fuzz.seeded SEEDS [MECHANISM]` searches with so many seeds for shorter ones, and keeps them.
 """
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from importlib import import_module
 from pathlib import Path
 
 from slotwise.fuzz import targets
+from slotwise.fuzz.searches import SEARCHES
 from slotwise.fuzz.shrink import shrink
 from slotwise.fuzz.walker import campaign
-from slotwise.spec.vocabulary import PROFILES
+from slotwise.spec.mechanisms import MECHANISMS
 
 PREFIX = "native:faults/"
 SHORTEST = Path(__file__).with_name("shortest.json")
@@ -35,6 +36,7 @@ class Fault:
     rule: str
     wrong: str                       # what it does
     profiles: tuple[str, ...]        # under which it shows
+    mechanism: str = "admission"
 
     @property
     def target(self) -> str:
@@ -64,12 +66,12 @@ class Found:
 
 
 def catalogue() -> list[Fault]:
-    """All seeded faults; none where the faulty twin was not built."""
+    """All seeded faults, of every mechanism; none where the faulty twin was not built."""
     try:
         twin = import_module("slotwise.fuzz._faulty")
     except ImportError:
         return []
-    return [Fault(name, rule, wrong, tuple(profiles)) for name, rule, wrong, profiles in twin.FAULTS]
+    return [Fault(name, rule, wrong, tuple(profiles), mechanism) for mechanism, search in SEARCHES.items() for name, rule, wrong, profiles in getattr(twin, search.catalogue)]
 
 
 def of_target(target: str) -> Fault | None:
@@ -89,7 +91,7 @@ def runs(faults: Sequence[Fault] | None = None) -> list[tuple[Fault, str]]:
 
 
 def find(fault: Fault, profile: str, *, seed: int = 1, seconds: float = AT_MOST) -> Found:
-    report = campaign(targets.load(fault.target), PROFILES[profile], seconds=seconds, seed=seed, shrink=False)
+    report = campaign(targets.load(fault.target), MECHANISMS[fault.mechanism].profiles[profile], seconds=seconds, seed=seed, shrink=False)
     if not report.failures:
         return Found(fault, profile, False, report.seconds, report.steps)
     small = shrink(targets.load(fault.target), report.failures[0])
@@ -106,11 +108,11 @@ def search(faults: Sequence[Fault] | None = None, *, workers: int = 2) -> Iterat
         yield from pool.map(_find, runs(faults))
 
 
-def shorter(seeds: int, *, workers: int = 2) -> dict[str, dict[str, int]]:
-    """The shortest traces known, and found with so many seeds."""
-    known: dict[str, dict[str, int]] = {}
+def shorter(seeds: int, faults: Sequence[Fault] | None = None, *, workers: int = 2) -> dict[str, dict[str, int]]:
+    """The shortest traces known, and found with so many seeds, of all faults, or of some."""
     before = shortest()
-    tries = [(fault, profile, seed) for fault, profile in runs() for seed in range(1, seeds + 1)]
+    known = {fault.name: dict(before[fault.name]) for fault in catalogue() if faults is not None and fault not in faults and fault.name in before}
+    tries = [(fault, profile, seed) for fault, profile in runs(faults) for seed in range(1, seeds + 1)]
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         for (fault, profile, _), length in zip(tries, pool.map(_length, tries, chunksize=4), strict=True):
             lengths = known.setdefault(fault.name, {})
@@ -129,4 +131,5 @@ def score(found: Sequence[Found]) -> float:
 
 
 if __name__ == "__main__":
-    SHORTEST.write_text(json.dumps(shorter(int(sys.argv[1])), indent=1) + "\n", "utf-8")
+    chosen = [fault for fault in catalogue() if fault.mechanism in (sys.argv[2:] or SEARCHES)]
+    SHORTEST.write_text(json.dumps(shorter(int(sys.argv[1]), chosen), indent=1) + "\n", "utf-8")

@@ -2,7 +2,7 @@
 
 It works on commands. Those that lean on what came before do so by name: a release means "the lease of that task" (or, where that will do,
 "the oldest that runs"), a commit "what was last selected", so that they keep their meaning when commands before them go. First commands go, then tasks; then arguments, times, capacity,
-profile and names become simpler; again, until nothing more does.
+profile and names become simpler; again, until nothing more does. (So for admission; of batching no command leans on another.)
 """
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from msgspec.structs import replace as changed
 
 from slotwise.fuzz.judges import Finding, Later, judge
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.report import Failure
-from slotwise.fuzz.simpler import simpler_names, simpler_setups, simpler_times, smaller_gaps, variants
+from slotwise.fuzz.searches import search_of, set_up
 from slotwise.fuzz.target import Target
 from slotwise.spec.book import Book
-from slotwise.spec.laws import KNOWN_HAZARDS, LAWS
+from slotwise.spec.mechanisms import mechanism_of
 from slotwise.spec.trace import Step, Trace
-from slotwise.spec.vocabulary import Command, Commit, Discard, Enqueue, Profile, Release, Task
+from slotwise.spec.vocabulary import Commit, Discard, Enqueue, Release, Task
 
 #: Lists longer than this are looked into at their end only, and checked again after each pass.
 CAREFUL = 60
@@ -32,17 +33,17 @@ CAREFUL = 60
 class Op:
     """A command, and what it leans on."""
 
-    command: Command
+    command: Any
     lease_of: str | None = None      # release: the task whose lease it is
     nth: int = 0                     # of the leases of tasks of that id
     oldest: bool = False             # release: the oldest lease that runs
     last: bool = False               # commit: the version last selected
 
-    def plan(self) -> Command | Later:
+    def plan(self) -> Any:
         return partial(_now, self) if self.lease_of is not None or self.oldest or self.last else self.command
 
 
-def _now(op: Op, book: Book) -> Command | None:
+def _now(op: Op, book: Book) -> Any:
     command = op.command
     if op.oldest and isinstance(command, Release):
         oldest = next(iter(book.running), None)
@@ -53,9 +54,11 @@ def _now(op: Op, book: Book) -> Command | None:
     return changed(command, version=book.selection[1]) if isinstance(command, Commit) and book.selection is not None else None
 
 
-def leaning(steps: Iterable[Step], capacity: dict[str, int]) -> list[Op]:
+def leaning(steps: Iterable[Step], setup: Any) -> list[Op]:
     """Commands, with what they lean on by name."""
-    book, ops = Book(dict(capacity)), []
+    if not isinstance(setup, dict):
+        return [Op(step.command) for step in steps]
+    book, ops = Book(dict(setup)), []
     for step in steps:
         command = step.command
         match command:
@@ -72,8 +75,8 @@ def leaning(steps: Iterable[Step], capacity: dict[str, int]) -> list[Op]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    profile: Profile
-    capacity: dict[str, int]
+    profile: Any
+    setup: Any
     ops: list[Op]
 
 
@@ -84,7 +87,8 @@ class Shrinker:
         self.target, self.finding, self.case = target, finding, case
         self.key = finding.key
         law = finding.rule if finding.kind == "law" else ""
-        self.hazards = frozenset(LAWS) - {law}
+        self.search = search_of(case.profile)
+        self.hazards = frozenset(self.search.mechanism.law_book.LAWS) - {law}
         self.until = time.monotonic() + seconds
         self.checks = 0
         self.sure = (finding, case)                      # the smallest that was checked with states at every step
@@ -101,7 +105,7 @@ class Shrinker:
 
     def once(self) -> bool:
         """Every pass. True: something became smaller."""
-        passes: list[Callable[[], bool]] = [self.coarse, self.drop_groups, self.drop_resources, self.merge_all, self.drop_lives, self.drop_commands, self.drop_tasks, self.merge]
+        passes: list[Callable[[], bool]] = [self.coarse, *(getattr(self, name) for name in self.search.passes)]
         passes.insert(0 if self.key[0] == "law" else len(passes), self.loosen)
         gained = [self.surely(step) for step in (*passes, self.simplify, self.set_up, self.times, self.names)]
         return any(gained)
@@ -139,7 +143,7 @@ class Shrinker:
     def tried(self, case: Case, state_every: int) -> tuple[Finding, list[Op]] | None:
         used: list[Op] = []
         law = self.key[0] == "law"
-        finding = judge(self.target, case.profile, case.capacity, _planned(case.ops, used), state_every=state_every, hazards=self.hazards, laws=law)
+        finding = judge(self.target, case.profile, case.setup, _planned(case.ops, used), state_every=state_every, hazards=self.hazards, laws=law)
         return None if finding is None else (finding, used)
 
     def attempt(self, ops: list[Op]) -> bool:
@@ -158,9 +162,9 @@ class Shrinker:
 
     def drop_resources(self) -> bool:
         gained = False
-        for name in sorted(self.case.capacity):
-            if len(self.case.capacity) > 1:
-                fewer = {resource: units for resource, units in self.case.capacity.items() if resource != name}
+        for name in sorted(self.case.setup):
+            if len(self.case.setup) > 1:
+                fewer = {resource: units for resource, units in self.case.setup.items() if resource != name}
                 gained |= self.fails(Case(self.case.profile, fewer, _filtered(self.case.ops, partial(_without, name))))
         return gained
 
@@ -200,6 +204,19 @@ class Shrinker:
                 gained |= self.attempt(ops[:start] + ops[end:])
                 end = min(start, len(self.case.ops))
             size //= 2
+        return gained
+
+    def drop_rounds(self) -> bool:
+        """Commands that make sense only together go together."""
+        gained, left = False, 0
+        while not self.late:
+            together = self.search.simpler.together([op.command for op in self.case.ops])
+            if left >= len(together):
+                break
+            if self.attempt([op for i, op in enumerate(self.case.ops) if i not in together[left]]):
+                gained = True
+            else:
+                left += 1
         return gained
 
     def drop_tasks(self) -> bool:
@@ -243,7 +260,7 @@ class Shrinker:
     def coarse(self) -> bool:
         """Simpler times and capacities, at one go: what is left has less to lean on."""
         ops = self.case.ops
-        gained = any(self.attempt(_with(ops, commands)) for commands in simpler_times([op.command for op in ops]))
+        gained = any(self.attempt(_with(ops, commands)) for commands in self.search.simpler.simpler_times([op.command for op in ops]))
         return self.set_up() or gained
 
     def simplify(self) -> bool:
@@ -252,7 +269,7 @@ class Shrinker:
             number = 0
             while at < len(self.case.ops) and not self.late:
                 op = self.case.ops[at]
-                variant = next(islice(variants(op.command), number, None), None)
+                variant = next(islice(self.search.simpler.variants(op.command), number, None), None)
                 if variant is None:
                     break
                 if self.swap(at, replace(op, command=variant)):
@@ -265,7 +282,7 @@ class Shrinker:
 
     def set_up(self) -> bool:
         gained = False
-        while any(self.fails(replace(self.case, profile=profile, capacity=capacity)) for profile, capacity in simpler_setups(self.case.profile, self.case.capacity)):
+        while any(self.fails(replace(self.case, profile=profile, setup=setup)) for profile, setup in self.search.simpler.simpler_setups(self.case.profile, self.case.setup)):
             gained = True
         return gained
 
@@ -273,14 +290,14 @@ class Shrinker:
         gained = False
         for at in range(len(self.case.ops)):
             commands = [op.command for op in self.case.ops]
-            for fewer in smaller_gaps(commands, at):
+            for fewer in self.search.simpler.smaller_gaps(commands, at):
                 if self.attempt(_with(self.case.ops, fewer)):
                     gained = True
                     break
         return gained
 
     def names(self) -> bool:
-        found = simpler_names([op.command for op in self.case.ops])
+        found = self.search.simpler.simpler_names([op.command for op in self.case.ops])
         if found is None:
             return False
         commands, ids = found
@@ -314,11 +331,11 @@ def _without(resource: str, task: Task) -> Task | None:
     return Task(task.id, task.group, needs) if needs else None
 
 
-def _with(ops: Sequence[Op], commands: Sequence[Command]) -> list[Op]:
+def _with(ops: Sequence[Op], commands: Sequence[Any]) -> list[Op]:
     return [replace(op, command=command) for op, command in zip(ops, commands, strict=True)]
 
 
-def _planned(ops: Iterable[Op], used: list[Op]) -> Iterator[Command | Later]:
+def _planned(ops: Iterable[Op], used: list[Op]) -> Iterator[Any]:
     """The plans of the ops; those that came to something are noted in `used`."""
     for op in ops:
         plan = op.plan()
@@ -329,7 +346,7 @@ def _planned(ops: Iterable[Op], used: list[Op]) -> Iterator[Command | Later]:
             yield plan
 
 
-def _noting(plan: Later, op: Op, used: list[Op], book: Book) -> Command | None:
+def _noting(plan: Later, op: Op, used: list[Op], book: Book) -> Any:
     command = plan(book)
     if command is not None:
         used.append(op)
@@ -340,20 +357,20 @@ def shrink(target: Target, failure: Failure, *, seconds: float = 5.0) -> Failure
     """The same failure on a shorter list of commands; the given one if that cannot be had (nondeterminism can't)."""
     if failure.kind == "nondeterminism":
         return failure
-    case = Case(failure.profile, failure.capacity, leaning(failure.full.steps, failure.capacity))
+    case = Case(failure.profile, failure.setup, leaning(failure.full.steps, failure.setup))
     shrinker = Shrinker(target, failure.finding, case, seconds)
     finding = shrinker.run()
-    profile, capacity = shrinker.case.profile, shrinker.case.capacity
-    trace = recorded(target, profile, capacity, finding.commands, seed=failure.seed)
-    return replace(failure, finding=finding, profile=profile, capacity=capacity, trace=trace)
+    profile, setup = shrinker.case.profile, shrinker.case.setup
+    trace = recorded(target, profile, setup, finding.commands, seed=failure.seed)
+    return replace(failure, finding=finding, profile=profile, setup=setup, trace=trace)
 
 
 def shrink_trace(target: Target, trace: Trace, *, seconds: float = 5.0) -> Failure | None:
     """Shrink a trace that fails on a target; None if it does not fail there."""
-    profile, capacity = trace.header.profile, dict(trace.header.setup.capacity)
-    hazards = KNOWN_HAZARDS.get(profile.name, frozenset())
-    finding = judge(target, profile, capacity, trace.commands, state_every=1, hazards=hazards)
+    profile, setup = set_up(trace)
+    hazards = mechanism_of(profile).hazards(profile)
+    finding = judge(target, profile, setup, trace.commands, state_every=1, hazards=hazards)
     if finding is None:
         return None
-    full = recorded(target, profile, capacity, finding.commands, seed=trace.header.seed)
-    return shrink(target, Failure(finding, profile, capacity, target.name, trace.header.seed, full, full), seconds=seconds)
+    full = recorded(target, profile, setup, finding.commands, seed=trace.header.seed)
+    return shrink(target, Failure(finding, profile, setup, target.name, trace.header.seed, full, full), seconds=seconds)

@@ -3,15 +3,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from slotwise.spec.vocabulary import COMMANDS, Command, Observation, Profile, State
+from slotwise.spec.mechanisms import MECHANISMS, mechanism_of
+from slotwise.spec.vocabulary import Observation, State
 
 
 class Stepper(Protocol):
-    """One scheduler, set up and ready. `step` does one command and says what was seen, in the words of `vocabulary.SEEN`."""
+    """One scheduler or collector, set up and ready. `step` does one command and says what was seen, in the words of its mechanism."""
 
-    def step(self, command: Command, /) -> list[Observation]: ...
+    def step(self, command: Any, /) -> list[Observation]: ...
 
 
 @runtime_checkable
@@ -38,17 +39,27 @@ class HasClose(Protocol):
     def close(self) -> None: ...
 
 
-Factory = Callable[[Profile, dict[str, int]], Stepper]
+#: Profile and setup; of admission, the capacity.
+Factory = Callable[[Any, Any], Stepper]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How to set one up (profile, capacity), the commands that it knows, and the profiles whose rules it claims to follow exactly."""
+    """How to set one up, the commands that it knows, the profiles whose rules it claims to follow exactly, and the mechanisms that it is of."""
 
     name: str
     make: Factory
-    commands: frozenset[str] = frozenset(COMMANDS)
-    claims: Callable[[Profile], bool] = lambda profile: True
+    commands: frozenset[str] = frozenset()           # none: all of its mechanisms
+    claims: Callable[[Any], bool] = lambda profile: True
+    mechanisms: tuple[str, ...] = ("admission",)
+
+    def __post_init__(self) -> None:
+        if not self.commands:
+            object.__setattr__(self, "commands", frozenset(word for name in self.mechanisms for word in MECHANISMS[name].commands))
+
+    def follows(self, profile: Any) -> bool:
+        """Does it claim to follow the rules of this profile, of one of its mechanisms?"""
+        return mechanism_of(profile).name in self.mechanisms and self.claims(profile)
 
 
 class TargetError(RuntimeError):

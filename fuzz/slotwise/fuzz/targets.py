@@ -10,8 +10,9 @@ from typing import Any
 from slotwise.fuzz import reference
 from slotwise.fuzz.judges import described
 from slotwise.fuzz.pipe import PREFIX, pipe_target
+from slotwise.fuzz.searches import SEARCHES, search_of
 from slotwise.fuzz.target import Stepper, Target, TargetError
-from slotwise.spec.vocabulary import COMMANDS, PROFILES, Profile
+from slotwise.spec.mechanisms import MECHANISMS
 
 FAULTS = "native:faults/"
 #: Spelling -> what it is.
@@ -21,7 +22,7 @@ NAMES = {
     f"{FAULTS}NAME": "the engine's twin with one seeded fault",
     "trio": "the rules as a trio program",
     "data-designer": "the published data-designer-engine (extra `upstream`)",
-    "MODULE:FACTORY": "yours: factory(profile, capacity) -> object with step(command)",
+    "MODULE:FACTORY": "yours: factory(profile, capacity) -> object with step(command); of batching, factory(profile, setup)",
     f"{PREFIX}COMMAND": "yours: a program that speaks JSON lines",
 }
 
@@ -47,32 +48,36 @@ def load(name: str) -> Target:
 
 
 def custom(name: str, module: str, factory: str) -> Target:
-    """A user's own. `factory.commands` and `factory.profiles` (names; none: judged by laws alone) are optional."""
+    """A user's own. `factory.mechanism` ("admission" if there is none), `factory.commands` and `factory.profiles` (names; none: judged by
+    laws alone) are optional."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     make = _attribute(module, factory, name, "it must be importable from here")
-    commands, profiles = getattr(make, "commands", COMMANDS), getattr(make, "profiles", ())
-    return Target(name, _checked(name, make), known(name, commands), claiming(profiles))
+    mechanism = getattr(make, "mechanism", "admission")
+    if mechanism not in MECHANISMS:
+        raise TargetError(f"target {name}: field `mechanism`: found {mechanism!r}; expected {' or '.join(MECHANISMS)}")
+    commands, profiles = getattr(make, "commands", MECHANISMS[mechanism].commands), getattr(make, "profiles", ())
+    return Target(name, _checked(name, make), known(name, commands, mechanism), claiming(profiles), (mechanism,))
 
 
-def known(name: str, commands: Any) -> frozenset[str]:
+def known(name: str, commands: Any, mechanism: str) -> frozenset[str]:
     """Raises TargetError for a word that is no command."""
-    words = frozenset(commands)
-    if not words or words - COMMANDS.keys():
-        raise TargetError(f"target {name}: field `commands`: found {', '.join(map(str, sorted(words))) or 'nothing'}; expected some of {', '.join(COMMANDS)}")
+    words, there_are = frozenset(commands), MECHANISMS[mechanism].commands
+    if not words or words - there_are.keys():
+        raise TargetError(f"target {name}: field `commands`: found {', '.join(map(str, sorted(words))) or 'nothing'}; expected some of {', '.join(there_are)}")
     return words
 
 
-def claiming(profiles: Any) -> Callable[[Profile], bool]:
+def claiming(profiles: Any) -> Callable[[Any], bool]:
     names = frozenset(profiles)
-    return lambda profile: profile.name in names and PROFILES.get(profile.name) == profile
+    return lambda profile: profile.name in names and search_of(profile).known(profile)
 
 
-def _checked(name: str, make: Any) -> Callable[[Profile, dict[str, int]], Stepper]:
-    def made(profile: Profile, capacity: dict[str, int]) -> Stepper:
+def _checked(name: str, make: Any) -> Callable[[Any, Any], Stepper]:
+    def made(profile: Any, setup: Any) -> Stepper:
         try:
-            stepper = make(profile, dict(capacity))
+            stepper = make(profile, dict(setup) if isinstance(setup, dict) else setup)
         except Exception as error:
             raise TargetError(f"target {name}: cannot be set up: {described(error)}") from error
         if not callable(getattr(stepper, "step", None)):
@@ -110,17 +115,28 @@ def _attribute(module: str, attribute: str, name: str, advice: str) -> Any:
 
 
 def _engine(name: str, module: str, advice: str) -> Target:
-    return Target(name, _attribute(module, "Admission", name, advice))
+    engines = {mechanism: _attribute(module, search.engine, name, advice) for mechanism, search in SEARCHES.items()}
+    return _any(name, engines)
 
 
 def _faulty(name: str) -> Target:
-    twin = _attribute("slotwise.fuzz._faulty", "Admission", name, "the faulty twin is not built; `pip install .` builds it")
+    twins = {mechanism: _attribute("slotwise.fuzz._faulty", search.engine, name, "the faulty twin is not built; `pip install .` builds it") for mechanism, search in SEARCHES.items()}
     fault = name.removeprefix(FAULTS)
     try:
-        twin(PROFILES["slotwise"], {"r": 1}, fault=fault)
+        twins["admission"](MECHANISMS["admission"].profiles["slotwise"], {"r": 1}, fault=fault)
     except ValueError as error:
         raise TargetError(f"target {name}: {described(error)}") from error
-    return Target(name, lambda profile, capacity: twin(profile, capacity, fault=fault))
+    return _any(name, twins, fault=fault)
+
+
+def _any(name: str, engines: dict[str, Any], **fault: str) -> Target:
+    """An engine of every mechanism; the profile tells which is wanted."""
+    def made(profile: Any, setup: Any) -> Stepper:
+        search = search_of(profile)
+        stepper: Stepper = search.make(engines[search.name], profile, setup, **fault)
+        return stepper
+
+    return Target(name, made, mechanisms=tuple(SEARCHES))
 
 
 def _ready(name: str, module: str, advice: str) -> Target:

@@ -10,18 +10,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
+from typing import Any
 
-from slotwise.fuzz import floors, generate
-from slotwise.fuzz.judges import Finding, compared, described, different_at, first_difference, judge
+from slotwise.fuzz import floors
+from slotwise.fuzz.judges import Finding, compared, described, first_difference, judge
 from slotwise.fuzz.lean import Lean
 from slotwise.fuzz.recording import recorded
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.report import Failure, Report
+from slotwise.fuzz.searches import search_of
 from slotwise.fuzz.shrink import shrink as shrunk
 from slotwise.fuzz.swarm import HALF, Swarm, seed_of
 from slotwise.fuzz.target import HasAudit, HasClose, HasState, Stepper, Target
-from slotwise.spec.laws import KNOWN_HAZARDS, Judge
-from slotwise.spec.vocabulary import Command, Observation, Profile, Pump
+from slotwise.spec.mechanisms import mechanism_of
+from slotwise.spec.vocabulary import Observation
 
 #: Steps of an episode, before it is drained (three times as many where an episode is to be long). Measured on seeded faults: 10 to 30 find
 #: one in 570 steps on average, 15 to 240 in 890, 120 to 480 in 1,800; but some rules need a past.
@@ -36,37 +38,45 @@ class Episode:
     """One episode, played."""
 
     seed: int
-    profile: Profile
-    capacity: dict[str, int]
-    commands: list[Command] = field(default_factory=list)
+    profile: Any
+    setup: Any
+    commands: list[Any] = field(default_factory=list)
     seen: list[list[Observation]] = field(default_factory=list)
     decided: list[str] = field(default_factory=list)              # rules, in order
     broken: list[str] = field(default_factory=list)               # laws
     suspect: bool = False                                         # something is wrong with the last step: `judge` says what
 
+    @property
+    def capacity(self) -> dict[str, int]:
+        """Of admission."""
+        assert isinstance(self.setup, dict)
+        return self.setup
 
-def play(target: Target, profile: Profile, seed: int, *, vary: bool = False, hazards: frozenset[str] = frozenset()) -> Episode:
+
+def play(target: Target, profile: Any, seed: int, *, vary: bool = False, hazards: frozenset[str] = frozenset()) -> Episode:
     """Play one episode. It ends at the first thing that looks wrong."""
-    choose = Swarm(seed)
-    model = generate.begin(profile, target.commands, choose, vary=vary, plain=not target.claims(profile))
-    profile, capacity = model.profile, model.capacity
-    times = 3 if model.style.long else 1
+    choose, search = Swarm(seed), search_of(profile)
+    model = search.generate.begin(profile, target.commands, choose, vary=vary, plain=not target.follows(profile))
+    profile, setup = model.profile, model.setup
+    times = 3 if model.long else 1
     length, drains = times * choose.one_of(LENGTHS, "length"), choose.one_of((True, True, False), "drain")
-    episode = Episode(seed, profile, capacity)
-    claims = target.claims(profile)
-    laws = Judge(profile if claims else None, capacity)
-    model.book = laws.book
-    reference = Reference(profile, capacity) if compared(target, profile) else None
-    stepper = target.make(profile, capacity)
+    episode = Episode(seed, profile, setup)
+    laws = search.mechanism.new_judge(profile if target.follows(profile) else None, setup)
+    if not search.own_book:
+        model.book = laws.book
+    reference = Reference(profile, setup) if compared(target, profile) else None
+    stepper = target.make(profile, setup)
     try:
         recorder = reference or (stepper if isinstance(stepper, Reference) else None)
         decided: list[str] = recorder.decided if recorder is not None else []
         for number in range(length + (DRAIN_AT_MOST if drains else 0)):
-            command = generate.draw(model, choose) if number < length else generate.drain(model)
+            command = search.generate.draw(model, choose) if number < length else search.generate.drain(model)
             if command is None:
                 break
             if not _step(episode, command, reference, stepper, laws, hazards, decided):
                 return episode
+            if search.own_book:
+                model.book.update(command, episode.seen[-1])
             if len(episode.commands) % STATE_EVERY == 0 and not _same_inside(reference, stepper):
                 break
         episode.suspect = not _same_inside(reference, stepper)
@@ -76,7 +86,7 @@ def play(target: Target, profile: Profile, seed: int, *, vary: bool = False, haz
     return episode
 
 
-def _step(episode: Episode, command: Command, reference: Reference | None, stepper: Stepper, laws: Judge, hazards: frozenset[str], decided: list[str]) -> bool:
+def _step(episode: Episode, command: Any, reference: Reference | None, stepper: Stepper, laws: Any, hazards: frozenset[str], decided: list[str]) -> bool:
     """Do one step of an episode. False: it ends here."""
     episode.commands.append(command)
     if reference is not None:
@@ -113,7 +123,7 @@ def _same_inside(reference: Reference | None, stepper: Stepper) -> bool:
 
 def again(target: Target, episode: Episode) -> Finding | None:
     """Play its commands on a fresh target: is the same seen?"""
-    stepper = target.make(episode.profile, episode.capacity)
+    stepper = target.make(episode.profile, episode.setup)
     try:
         for number, (command, before) in enumerate(zip(episode.commands, episode.seen, strict=True)):
             try:
@@ -130,34 +140,33 @@ def again(target: Target, episode: Episode) -> Finding | None:
 
 
 def diagnose(target: Target, episode: Episode, hazards: frozenset[str]) -> Finding:
-    """What is wrong with a suspect episode: the first thing, looking at states after every step, and at every start of the last pump."""
-    finding = judge(target, episode.profile, episode.capacity, episode.commands, state_every=1, hazards=hazards)
+    """What is wrong with a suspect episode: the first thing, looking at states after every step, and within the last one if it can be taken apart."""
+    finding = judge(target, episode.profile, episode.setup, episode.commands, state_every=1, hazards=hazards)
     if finding is None:
         at = len(episode.commands) - 1
         return again(target, episode) or Finding("nondeterminism", "nondeterminism", at, tuple(episode.commands), None, episode.seen[-1],
                                                  "something was wrong at this step, and nothing is when it is played again")
-    *before, last = finding.commands
-    if finding.kind == "divergence" and isinstance(last, Pump) and finding.expected and finding.found:
-        singly = [*before, *[Pump(at_most=1, at=last.at)] * different_at(finding.expected, finding.found), last]
-        earlier = judge(target, episode.profile, episode.capacity, singly, state_every=1, hazards=hazards)
-        if earlier is not None and earlier.kind == "divergence" and earlier.at < len(singly) - 1:
+    finer = search_of(episode.profile).blame.in_finer_steps(finding) if finding.kind == "divergence" and finding.expected and finding.found else None
+    if finer is not None:
+        earlier = judge(target, episode.profile, episode.setup, finer, state_every=1, hazards=hazards)
+        if earlier is not None and earlier.kind == "divergence" and earlier.at < len(finer) - 1:
             return earlier
     return finding
 
 
 def failure_of(target: Target, episode: Episode, finding: Finding) -> Failure:
-    trace = recorded(target, episode.profile, episode.capacity, finding.commands, seed=episode.seed)
-    return Failure(finding, episode.profile, episode.capacity, target.name, episode.seed, trace, trace)
+    trace = recorded(target, episode.profile, episode.setup, finding.commands, seed=episode.seed)
+    return Failure(finding, episode.profile, episode.setup, target.name, episode.seed, trace, trace)
 
 
-def run_episode(target: Target, profile: Profile, seed: int, *, vary: bool = False) -> Failure | None:
+def run_episode(target: Target, profile: Any, seed: int, *, vary: bool = False) -> Failure | None:
     """Play one episode alone, by the seed that a failure names."""
-    hazards = KNOWN_HAZARDS.get(profile.name, frozenset())
+    hazards = mechanism_of(profile).hazards(profile)
     episode = play(target, profile, seed, vary=vary, hazards=hazards)
     return failure_of(target, episode, diagnose(target, episode, hazards)) if episode.suspect else None
 
 
-def campaign(target: Target, profile: Profile, *, steps: int | None = None, seconds: float | None = None, seed: int = 0, vary: bool = False,
+def campaign(target: Target, profile: Any, *, steps: int | None = None, seconds: float | None = None, seed: int = 0, vary: bool = False,
              shrink: bool = True, most: int = 1, floors_count: bool = True, hazards: frozenset[str] | None = None,
              lean: Lean | None = None, progress: Callable[[Report], None] | None = None) -> Report:
     """Play episodes until so many steps or seconds are done, or so many (`most`) different failures are found.
@@ -165,11 +174,12 @@ def campaign(target: Target, profile: Profile, *, steps: int | None = None, seco
     Raises ValueError without steps or seconds."""
     if steps is None and seconds is None:
         raise ValueError("how long? give steps or seconds")
-    hazards = KNOWN_HAZARDS.get(profile.name, frozenset()) if hazards is None else hazards
-    report = Report(target.name, profile.name, seed, compared(target, profile))
+    mechanism = mechanism_of(profile)
+    hazards = mechanism.hazards(profile) if hazards is None else hazards
+    report = Report(target.name, profile.name, seed, compared(target, profile), mechanism.name)
     claimed = report.equality or target.name == "reference"
     hits: Counter[str] = Counter({rule.id: 0 for rule in floors.rules_of(profile)} if claimed else {})
-    lean, random, digest = lean or Lean(floors.tilts_of(profile.name)), Random(f"{seed}/{profile.name}"), sha256()
+    lean, random, digest = lean or Lean(floors.tilts_of(profile.name, mechanism.name)), Random(f"{seed}/{profile.name}"), sha256()
     keys: set[tuple[str, str]] = set()
     begun = told = time.perf_counter()
     while (steps is None or report.steps < steps) and (seconds is None or report.seconds < seconds) and len(keys) < most:
@@ -199,5 +209,5 @@ def campaign(target: Target, profile: Profile, *, steps: int | None = None, seco
     return report
 
 
-def _of_profile(hits: Counter[str], profile: Profile) -> dict[str, int]:
+def _of_profile(hits: Counter[str], profile: Any) -> dict[str, int]:
     return {rule.id: hits[rule.id] for rule in floors.rules_of(profile) if rule.id in hits}

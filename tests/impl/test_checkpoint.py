@@ -600,6 +600,24 @@ def test_the_collector_cannot_wait_for_itself() -> None:
     assert client.names == ["b"]
 
 
+def test_a_later_thread_is_not_the_collector() -> None:
+    """The system gives the number of a thread that has ended to another one."""
+    found: list[type[BaseException]] = []
+    with batcher(Fake()) as it:
+        it.close(LONG)
+
+        def late() -> None:
+            try:
+                it.submit("late", b"")
+            except Exception as error:
+                found.append(type(error))
+
+        for _ in range(20):
+            with threads(late):
+                pass
+    assert found == [errors.Stopped] * 20
+
+
 def test_misuse_is_one_clear_error() -> None:
     """And nothing was done."""
     client = Fake()

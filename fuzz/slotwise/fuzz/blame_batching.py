@@ -1,7 +1,8 @@
 """Which rule does a difference come down to? As `blame` says it for admission.
 
 For what differs in an answer it is the rule that gave the reference's; where a pump sends and the target waits, or they send different
-requests, the rule that set the limit. For a difference in state only, it is the last rule that decided, of those that write that part of the state.
+requests, the rule that set the limit. For a difference in state only, it is the last rule that decided, of those that write that part of the
+state; if none decided, the one that should have.
 """
 from __future__ import annotations
 
@@ -52,11 +53,12 @@ def in_finer_steps(finding: Finding) -> None:
 
 
 def blamed_for_state(keys: Sequence[str], decided: Sequence[str]) -> str:
-    for key in sorted(keys, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST)):
+    ordered = sorted(keys, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST))
+    for key in ordered:
         wrote = [rule for rule in decided if rule in WRITES.get(key, ())]
         if wrote:
             return min(wrote, key=WRITES[key].index)
-    return decided[-1] if decided else LAST_RESORT
+    return decided[-1] if decided else WRITES.get(ordered[0], (LAST_RESORT,))[0]
 
 
 def blamed(target: Target, profile: Any, setup: Any, commands: Sequence[Any], expected: Sequence[Observation], found: Sequence[Observation]) -> str:

@@ -12,6 +12,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -204,9 +205,17 @@ class HttpClient:
         self.http.close()
 
 
+def end_with(parent: int) -> None:
+    """A service does not outlive whoever started it."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
 def serve(journal: str, port: str, behaviour: str) -> None:
     import uvicorn
 
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     settings = json.loads(behaviour)
     settings["slow"] = {int(number): seconds for number, seconds in settings["slow"].items()}
     settings["fails"] = tuple(settings["fails"])

@@ -26,7 +26,8 @@ def variants(command: Any) -> Iterator[Any]:
             for i in range(len(value)):
                 yield changed(command, **{field.name: value[:i] + value[i + 1 :]})
         elif isinstance(value, int) and not isinstance(value, bool):
-            for smaller in _nearer(value):
+            long_ago = (-1, 0) if field.name in ("key", "stamp") and value not in (0, -1) else (0,) if field.name == "due" and value else ()
+            for smaller in (*long_ago, *_nearer(value)):
                 yield changed(command, **{field.name: smaller})
     if isinstance(command, v.Submit) and not command.sync:
         yield changed(command, sync=True)

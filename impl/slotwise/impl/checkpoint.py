@@ -161,7 +161,7 @@ class CheckpointBatcher:
         """Stop, and wait until everything is sent and everybody told. Raises what ended the collector, if it was neither this nor the
         execution's end: then async updates may be lost. TimeoutError: a request is still out after so many seconds. May be called again."""
         self.stop()
-        if threading.get_ident() == self._thread.ident:
+        if threading.current_thread() is self._thread:
             return
         self._thread.join(timeout)
         if self._thread.is_alive():
@@ -261,5 +261,5 @@ class CheckpointBatcher:
             return credited
 
     def _may_wait(self) -> None:
-        if threading.get_ident() == self._thread.ident:
+        if threading.current_thread() is self._thread:
             raise Misuse("the collector's thread would wait for itself: a callback may submit async updates, and wait for nothing")

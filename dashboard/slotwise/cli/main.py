@@ -117,7 +117,7 @@ def mutate(
 
 @app.command()
 def simulate(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="heavy-root, neutral, fan-out, fan-in, bottleneck, long-prefill, mixed-duration, or a .json file.", show_default=False)],
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="heavy-root, neutral, fan-out, fan-in, bottleneck, long-prefill, mixed-duration; steps-200, fan-out-200, fan-out-200-flat, fan-out-200-mc50, nested-waves; or a .json file.", show_default=False)],
     profile: AdmissionProfileOption = None,
     engine: Annotated[str, typer.Option("--engine", metavar="native|trio|reference", help="Who plays it.")] = "native",
     json: JsonOption = False,

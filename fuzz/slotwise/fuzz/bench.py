@@ -232,9 +232,23 @@ def determinism(seeds: int = 10_000) -> list[Figure]:
     return [Figure("determinism", float(same), "equal", "= 1", same, "", f"{seeds:,} seeds of {name}, twice, in two processes; {digests[0][:16]}")]
 
 
+def live(name: str) -> Callable[[], list[Figure]]:
+    """A benchmark of the checkpoint batcher: real threads, and a service over loopback HTTP."""
+
+    def work() -> list[Figure]:
+        try:
+            from slotwise.fuzz.bench_checkpoint import BENCHES as found
+        except ImportError as error:
+            raise NotAvailable(f"{error.name} is missing: pip install 'slotwise[test]'") from None
+        return found[name]()
+
+    return work
+
+
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "spec-core": spec_core, "trio-program": trio_program, "lockstep": lockstep, "whole-trace": whole_trace, "call": call, "dispatch": dispatch,
     "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism,
+    **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "checkpoint-many")},
 }  # fmt: skip
 
 

@@ -33,6 +33,13 @@ def test_json_has_calls_and_resume_on_every_engine(slotwise: Slotwise, name: str
     assert (one["scenario"], one["engine"], one["result"], one["tail_s"]) == (name, engine, "done", 0)
 
 
+def test_every_engine_has_the_same_log(slotwise: Slotwise) -> None:
+    pytest.importorskip("slotwise.impl._native", reason="the engine is not built")
+    digests = {engine: [run["digest"] for run in json.loads(slotwise("simulate", "F11", "--engine", engine, "--json").out)["runs"]] for engine in ("native", "trio", "reference")}
+    assert digests["native"] == digests["trio"] == digests["reference"]
+    assert len(set(digests["native"])) == 3
+
+
 def test_the_fan_out_is_the_table_of_the_seed(slotwise: Slotwise) -> None:
     ended = slotwise("simulate", "fan-out-200", "--engine", "reference")
     assert ended.out == (
@@ -50,6 +57,13 @@ def test_what_hangs_is_said_to(slotwise: Slotwise) -> None:
     ended = slotwise("simulate", "F15", "--engine", "reference")
     assert "blocked                    blocked            60 ms" in ended.out
     assert "quoted" not in ended.out + ended.err
+
+
+def test_what_the_engine_refuses_is_one_line(slotwise: Slotwise) -> None:
+    pytest.importorskip("slotwise.impl._native", reason="the engine is not built")
+    Path("twice.json").write_text('{"name":"x","work":[],"earlier":[{"op":"a"},{"op":"a","end":1}]}')
+    ended = slotwise("simulate", "twice.json", "--engine", "native")
+    assert (ended.code, ended.line) == (exits.USAGE, 'slotwise: engine native: not a scenario: "a" is known twice from earlier, expected unique names')
 
 
 def test_files_and_wrong_use(slotwise: Slotwise) -> None:

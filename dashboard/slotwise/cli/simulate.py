@@ -133,10 +133,13 @@ def play_durable(scenario: batching_scenarios.Scenario, profile: batching_vocabu
     if engine == "reference":
         return batching_simulation.simulate(profile, scenario)
     try:
-        from slotwise.impl import Batcher
+        from slotwise.impl import batching_simulation as whole
     except ImportError as error:
         raise Stop(f"engine native: {error}; `pip install .` builds it") from None
-    return batching_simulation.simulate(profile, scenario, step=Batcher(profile, hint=scenario.service.hint).step, engine="native")
+    try:
+        return whole.simulate(profile, scenario)
+    except ValueError as error:
+        raise Stop(f"engine native: {error}") from None
 
 
 def show_durable(scenario: batching_scenarios.Scenario, runs: Sequence[batching_run.Run]) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from statistics import median
 from typing import Any
 
@@ -248,6 +249,7 @@ def live(name: str) -> Callable[[], list[Figure]]:
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "spec-core": spec_core, "trio-program": trio_program, "lockstep": lockstep, "whole-trace": whole_trace, "call": call, "dispatch": dispatch,
     "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism,
+    "batching-simulation": lambda: list(import_module("slotwise.fuzz.bench_simulation").durable_work()),
     **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "checkpoint-many")},
 }  # fmt: skip
 

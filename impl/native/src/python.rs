@@ -385,7 +385,10 @@ fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Admission>()?;
     module.add_class::<crate::python_batching::Batcher>()?;
     #[cfg(not(feature = "faults"))]
-    module.add_function(wrap_pyfunction!(crate::python_simulation::simulate, module)?)?;
+    {
+        module.add_function(wrap_pyfunction!(crate::python_simulation::simulate, module)?)?;
+        module.add_function(wrap_pyfunction!(crate::python_simulation::simulate_batching, module)?)?;
+    }
     module.add("LOADS", PyTuple::new(module.py(), crate::cycle::LOADS)?)?;
     module.add_function(wrap_pyfunction!(cycle, module)?)
 }

@@ -1,12 +1,13 @@
 from collections.abc import Iterable
 from typing import final
 
+from slotwise.spec.batching_scenarios import Scenario as DurableWork
 from slotwise.spec.batching_vocabulary import Command as Collected
 from slotwise.spec.batching_vocabulary import Profile as Collecting
 from slotwise.spec.scenarios import Scenario
 from slotwise.spec.vocabulary import Claim, Command, Group, Observation, Profile, State, Task
 
-__all__ = ["LOADS", "Admission", "Batcher", "cycle", "simulate"]
+__all__ = ["LOADS", "Admission", "Batcher", "cycle", "simulate", "simulate_batching"]
 
 LOADS: tuple[str, ...]
 
@@ -14,6 +15,15 @@ def cycle(load: str, profile: str, groups: int, cycles: int) -> tuple[float, int
 def simulate(
     profile: Profile | bytes, scenario: Scenario | bytes
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], list[tuple[int, str]]]: ...
+def simulate_batching(
+    profile: Collecting | bytes, scenario: DurableWork | bytes, *, seed: int | None = None
+) -> tuple[
+    bytes,
+    list[tuple[int, int, int, bool]],
+    tuple[str, int | None, int | None, int | None],
+    list[tuple[str, int]],
+    list[tuple[str, int]],
+]: ...
 @final
 class Admission:
     def __new__(cls, profile: Profile | str | bytes, capacity: dict[str, int]) -> Admission: ...

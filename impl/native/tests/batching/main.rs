@@ -3,3 +3,4 @@ mod answers;
 mod golden;
 mod growth;
 mod player;
+mod simulation;

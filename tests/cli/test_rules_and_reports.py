@@ -32,7 +32,12 @@ def test_rules_lists_every_rule_and_law_once(slotwise: Slotwise) -> None:
     assert "No campaign was run here yet" in ended.err
     of_batching = slotwise("rules", "batching")
     assert re.findall(r"^([A-Z]+-\d+) ", of_batching.out, re.MULTILINE)[:3] == ["COL-1", "COL-2", "BAT-1"]
-    assert json.loads(slotwise("rules", "batching", "--json").out)["mechanism"] == "batching"
+    told = json.loads(slotwise("rules", "batching", "--json").out)
+    assert told["mechanism"] == "batching"
+    of_the_program = [rule for rule in told["rules"] if rule["where"] == "program"]
+    assert {rule["id"].split("-")[0] for rule in of_the_program} == {"SDK"}
+    assert all(rule["decided"] for rule in of_the_program), "no campaign was run: they are counted in the scenarios"
+    assert re.search(r"^SDK-17  batching_coordinator\.resume_wave +decided +\d+  in the scenarios$", of_batching.out, re.MULTILINE)
     assert json.loads(slotwise("rules", "--json").out)["mechanisms"] == ["admission", "batching"]
 
 
@@ -42,7 +47,7 @@ def test_rules_counts_the_last_campaign(slotwise: Slotwise) -> None:
     told = json.loads(slotwise("rules", "admission", "--json").out)
     by_id = {rule["id"]: rule for rule in told["rules"]}
     assert {id: rule["decided"] for id, rule in by_id.items() if rule["decided"]} == {id: hits for id, hits in ran["rules"].items() if hits}
-    assert list(by_id["BOR-1"]) == ["id", "prose", "source", "disciplines", "switch", "function", "line", "decided", "faults"]
+    assert list(by_id["BOR-1"]) == ["id", "prose", "source", "disciplines", "switch", "off", "where", "function", "line", "decided", "faults"]
     assert sum(rule["faults"]["total"] for rule in told["rules"]) == sum(fault.mechanism == "admission" for fault in seeded.catalogue())
     assert f"decided {ran['rules']['QUE-1']:>9,}" in slotwise("rules").out
 

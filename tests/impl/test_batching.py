@@ -1,6 +1,7 @@
 """The collector of the engine: every golden vector, by both of its faces, its state beside the specification's, and wrong use."""
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from slotwise.impl import Batcher
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec import collector as spec
 from slotwise.spec.batching_player import Service, play
-from slotwise.spec.vocabulary import Observation
+from slotwise.spec.vocabulary import LATEST, Observation
 
 VECTORS = [json.loads(line) for line in (Path(__file__).parents[1] / "golden" / "checkpoint" / "collector.jsonl").read_text("utf-8").splitlines()]
 UNCOUNTED = msgspec.structs.replace(v.PROFILES["slotwise"], discipline=v.LookAhead(counted=False))
@@ -60,6 +61,33 @@ def test_typed_methods() -> None:
     assert engine.examined() > 0
 
 
+ENDS = (-v.FURTHEST, -1, 1_800_000_000 * v.SECOND, v.FURTHEST)
+
+
+@pytest.mark.parametrize("name", v.PROFILES)
+@pytest.mark.parametrize(("hint", "stamp"), list(itertools.product(ENDS, ENDS)))
+def test_stamps_as_far_as_they_go(name: str, hint: int, stamp: int) -> None:
+    """Nothing overflows, however far the clocks are apart: the engine still answers as the specification, by both of its faces."""
+    setup = v.Setup(hint=hint)
+    model, engine = spec.collector(v.PROFILES[name], setup), Batcher(name, hint=hint)
+    last = LATEST
+    keys: list[v.Command] = [v.Refresh(id=f"r{i}", key=key, owner="o", at=1) for i, key in enumerate(ENDS)]
+    script: list[v.Command] = [
+        v.Submit(id="a"), *keys, v.Pump(at=1), v.Respond(token="t", stamp=stamp, done=("r1",), at=2), v.Pump(at=3), v.Submit(id="b", at=3), v.Pump(at=v.SECOND),
+        v.Respond(token="u", stamp=-stamp, at=last), v.Submit(id="c", at=last), v.Pump(at=last), v.Respond(token="w", stamp=stamp, at=last), v.Pump(at=last),
+        v.Stop(at=last), v.Pump(at=last),
+    ]  # fmt: skip
+    saw = []
+    for command in script:
+        saw.append(spec.step(model, command))
+        assert engine.step(command) == saw[-1], command
+        assert engine.state() == spec.state(model), command
+    assert engine.audit() == []
+    header = {"slotwise": 1, "mechanism": "batching", "profile": v.PROFILES[name], "setup": setup}
+    lines = Batcher.run(b"\n".join([*map(msgspec.json.encode, [header, *script]), b""])).splitlines()
+    assert lines == [msgspec.json.encode(seen) for seen in saw]
+
+
 BAD: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (ValueError, "an item's id must have 1 to 200 characters", lambda b: b.submit("", at=0)),
     (ValueError, "size must be 0 to 2147483647, found -1", lambda b: b.submit("a", -1, at=0)),
@@ -67,7 +95,7 @@ BAD: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (TypeError, "size must be an integer, found <class 'NoneType'>", lambda b: b.submit("a", None, at=0)),
     (ValueError, "at must be 0 to 1152921504606846976, found -1", lambda b: b.pump(at=-1)),
     (TypeError, "at must be an integer, found <class 'float'>", lambda b: b.pump(at=1.5)),
-    (ValueError, "key must be -1152921504606846976 to 1152921504606846976, found 1152921504606846977", lambda b: b.refresh("r", key=(1 << 60) + 1, at=0)),
+    (ValueError, "key must be -4611686018427387904 to 4611686018427387904, found 4611686018427387905", lambda b: b.refresh("r", key=(1 << 62) + 1, at=0)),
     (ValueError, "running must be -1048576 to 1048576, found 1048577", lambda b: b.credit(1048577, at=0)),
     (ValueError, "a token must have 1 to 200 characters", lambda b: b.respond("", at=0)),
     (TypeError, "done must be a list of ids, found a str", lambda b: b.respond("t", done="op", at=0)),

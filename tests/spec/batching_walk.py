@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.spec import batching, collector
+from slotwise.spec import batching_state, collector
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec.vocabulary import Observation
 
@@ -100,7 +100,7 @@ class Life:
             self.ahead += pick.choice([-1, 1]) * 5000 * MS             # a clock is set
         trip = self.trip + pick.choice([0, 0, -self.trip // 3, self.trip // 2])
         stamp = now + self.ahead + trip // 2 + pick.choice([0] * 30 + [3 * MS])
-        waiters = self.model.flight.waiters if isinstance(self.model, batching.Collector) and self.model.flight else []
+        waiters = self.model.flight.waiters if isinstance(self.model, batching_state.Collector) and self.model.flight else []
         done = [w.id for w in waiters if w.key is not None and w.key <= stamp] + [name for name in self.names if pick.random() < 0.01]
         fate = pick.random()
         if fate < 0.02:

@@ -12,7 +12,8 @@ from slotwise.spec import batching_program as program
 from slotwise.spec import batching_scenarios as scenarios
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec import collector
-from slotwise.spec.batching_laws import KNOWN_HAZARDS, Judge
+from slotwise.spec.batching_judge import Judge
+from slotwise.spec.batching_laws import KNOWN_HAZARDS
 from slotwise.spec.batching_program import Program
 from slotwise.spec.batching_run import Run
 from slotwise.spec.batching_scenarios import Parallel, Pause, Scenario, Step, Wait
@@ -30,7 +31,7 @@ def same(profile: v.Profile, scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("profile", v.PROFILES)
-@pytest.mark.parametrize("name", [*scenarios.NAMED, *(f"F{i:02}" for i in range(6, 21))])
+@pytest.mark.parametrize("name", [*scenarios.NAMED, *(f"F{i:02}" for i in range(6, 21)), "failures"])
 def test_its_events_are_those_of_the_world(name: str, profile: str) -> None:
     same(v.PROFILES[profile], scenarios.find(name))
 

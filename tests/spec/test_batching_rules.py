@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotwise.spec import batching, refresh, rules
+from slotwise.spec import batching_line, batching_plan, batching_state, refresh, rules
 from slotwise.spec import batching_vocabulary as v
-from slotwise.spec.batching_laws import Judge
+from slotwise.spec.batching_judge import Judge
 from slotwise.spec.collector import collector, state, step
+from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.vocabulary import Observation
 
 from .batching_walk import MS, Life
@@ -32,8 +33,8 @@ def with_parameters(**parameters: Any) -> v.Profile:
     return msgspec.structs.replace(SLOTWISE, discipline=v.LookAhead(**parameters))
 
 
-def model(**parameters: Any) -> batching.Collector:
-    return batching.collector(with_parameters(**parameters), v.Setup("t0"))
+def model(**parameters: Any) -> batching_state.Collector:
+    return batching_state.collector(with_parameters(**parameters), v.Setup("t0"))
 
 
 #: The rules that have decided since a test of `decides` began.
@@ -65,8 +66,8 @@ def decides(*ids: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 # how they are registered -------------------------------------------------------------------------------------------------
-RULES = {id: rule for id, rule in rules.RULES.items() if set(rule.disciplines) & set(rules.BATCHING)}
-MODULES = ("batching", "refresh", "aws_durable", "collector")
+RULES = MECHANISMS["batching"].rule_book
+MODULES = (*MECHANISMS["batching"].rules[1:], *MECHANISMS["batching"].program)
 TREES = {module: ast.parse(inspect.getsource(import_module(f"slotwise.spec.{module}"))) for module in MODULES}
 FUNCTIONS = [node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
 
@@ -83,7 +84,7 @@ def test_a_rule_is_one_short_function_with_a_sentence_and_a_source(id: str) -> N
 
 
 def test_rules_are_numbered_without_gaps_and_each_is_one_function() -> None:
-    for family in ("BAT", "REF", "AWS", "COL"):
+    for family in ("BAT", "REF", "AWS", "COL", "SDK"):
         numbers = sorted(int(id.partition("-")[2]) for id in RULES if id.startswith(family))
         assert numbers == list(range(1, len(numbers) + 1)), family
     assert len({rule.function for rule in RULES.values()}) == len(RULES)
@@ -91,7 +92,7 @@ def test_rules_are_numbered_without_gaps_and_each_is_one_function() -> None:
 
 def test_every_rule_is_the_subject_of_a_test() -> None:
     texts = [path.read_text("utf-8") for path in Path(__file__).parent.glob("test_batching_*.py")]
-    assert RULES.keys() - {id for text in texts for id in re.findall(r"\b(?:BAT|REF|AWS|COL)-\d+\b", text)} == set()
+    assert RULES.keys() - {id for text in texts for id in re.findall(r"\b(?:BAT|REF|AWS|COL|SDK)-\d+\b", text)} == set()
 
 
 def readers(name: str) -> list[str]:
@@ -99,8 +100,7 @@ def readers(name: str) -> list[str]:
 
 
 def test_each_switch_is_read_in_exactly_one_rule_and_every_parameter_is_read() -> None:
-    of_coordinators = {"waits_are_retimed"}
-    for switch in set(v.Profile.__struct_fields__) - {"name", "discipline"} - of_coordinators:
+    for switch in set(v.Profile.__struct_fields__) - {"name", "discipline"}:
         (reader,) = readers(switch)
         assert any(rule.function.endswith(f".{reader}") for rule in RULES.values()), switch
     for kind in (v.LookAhead, v.Shipped):
@@ -135,7 +135,7 @@ def least_waiting(now: int, blocked: int, limit: int, trip: int, known: tuple[tu
 
 @given(known_dues, st.integers(0, 3), st.integers(0, 12), st.integers(1, 5))
 def test_the_plan_has_the_least_waiting_of_all(known: tuple[tuple[int, int], ...], blocked: int, limit: int, trip: int) -> None:
-    first = batching.plan(0, blocked, limit, trip, known)
+    first = batching_plan.plan(0, blocked, limit, trip, known)
     assert first == 0 or (first <= limit and first in dict(known))
     best = least_waiting(0, blocked, limit, trip, known)
     assert blocked * first + least_waiting(first, 0, first, trip, tuple((due, n) for due, n in known if due > first)) + sum(n * (first - due) for due, n in known if due <= first) == best
@@ -143,9 +143,9 @@ def test_the_plan_has_the_least_waiting_of_all(known: tuple[tuple[int, int], ...
 
 def test_a_plan_looks_beyond_the_next_due() -> None:
     """Dues at 0, 10 and a hundred more at 16 ms: to wait for the next only would be worse than not to wait (report, 1)."""
-    assert batching.plan(0, 1, R - 1, R, ((10 * MS, 1), (16 * MS, 100))) == 16 * MS
-    assert batching.plan(0, 5, R - 1, R, ((20 * MS, 5),)) == 0
-    assert batching.plan(0, 5, R - 1, R, ((10 * MS, 5),)) == 10 * MS
+    assert batching_plan.plan(0, 1, R - 1, R, ((10 * MS, 1), (16 * MS, 100))) == 16 * MS
+    assert batching_plan.plan(0, 5, R - 1, R, ((20 * MS, 5),)) == 0
+    assert batching_plan.plan(0, 5, R - 1, R, ((10 * MS, 5),)) == 10 * MS
 
 
 # what a request carries ------------------------------------------------------------------------------------------------
@@ -158,11 +158,11 @@ def test_a_request_takes_the_longest_prefix_within_the_limits(sizes: list[tuple[
     for n, (size, sync, empty) in enumerate(sizes):
         tell(c, v.Submit(id=f"o{n}", size=size, sync=sync, empty=empty))
 
-    def fits(prefix: list[batching.Item]) -> bool:
+    def fits(prefix: list[batching_state.Item]) -> bool:
         updates = [item for item in prefix if not item.empty]
         return len(updates) <= most_updates and (len(updates) <= 1 or sum(item.size for item in updates) <= most_bytes)
 
-    taken = batching.prefix(c)
+    taken = batching_line.prefix(c)
     assert taken == c.queue[: len(taken)]
     assert fits(taken)
     assert len(taken) == len(c.queue) or not fits(c.queue[: len(taken) + 1])
@@ -274,12 +274,12 @@ def test_only_offsets_that_agree_are_remembered(told: list[tuple[int, int]], rem
 
 @decides("REF-1", "REF-7")
 def test_before_the_first_stamp_the_wall_clock_is_taken() -> None:
-    c = batching.collector(SLOTWISE, v.Setup("t0", hint=1000 * MS))
+    c = batching_state.collector(SLOTWISE, v.Setup("t0", hint=1000 * MS))
     tell(c, v.Refresh(id="r", key=1050 * MS))
     assert tell(c, v.Pump()) == [("sleep", 50 * MS)]
 
 
-def answered_in_vain(times: int, trip: int, **parameters: Any) -> tuple[batching.Collector, list[int]]:
+def answered_in_vain(times: int, trip: int, **parameters: Any) -> tuple[batching_state.Collector, list[int]]:
     """The pauses after each answer that does not show it done."""
     c, now, pauses = model(**parameters), 0, []
     tell(c, v.Refresh(id="r", key=0))
@@ -537,7 +537,7 @@ def test_time_never_goes_back(first: int, second: int) -> None:
 Goes_on = Callable[[str], list[v.Command]]
 
 
-def run(c: batching.Collector, begin: list[v.Command], goes_on: Goes_on) -> tuple[int, list[tuple[int, int]]]:
+def run(c: batching_state.Collector, begin: list[v.Command], goes_on: Goes_on) -> tuple[int, list[tuple[int, int]]]:
     """When the last producer went on, and the sends (when, updates). `goes_on`: what a producer does once its item is durable."""
     judge, sends, now, last = Judge(SLOTWISE, v.Setup("t0")), [], 0, 0
     todo, answer, wake = begin, None, None

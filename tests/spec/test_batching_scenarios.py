@@ -11,7 +11,8 @@ import pytest
 from slotwise.spec import batching_scenarios as scenarios
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec import collector, rules, trace
-from slotwise.spec.batching_laws import KNOWN_HAZARDS, Judge
+from slotwise.spec.batching_judge import Judge
+from slotwise.spec.batching_laws import KNOWN_HAZARDS
 from slotwise.spec.batching_player import Fate
 from slotwise.spec.batching_run import Run
 from slotwise.spec.batching_scenarios import Child, Known, Parallel, Pause, Poll, Scenario, Service, Wait

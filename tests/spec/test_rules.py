@@ -92,7 +92,7 @@ def test_each_switch_is_read_in_exactly_one_rule() -> None:
         readers = [function for function in functions() if switch in attributes(function)]
         assert len(readers) == 1, switch
         assert any(rule.function.endswith(f".{readers[0].name}") for rule in RULES.values()), switch
-    assert {rule.switch for rule in RULES.values() if rule.switch} <= switches
+    assert {name for rule in RULES.values() for name in (rule.switch, rule.off) if name} <= switches
 
 
 def test_every_parameter_of_a_discipline_is_read() -> None:

@@ -23,7 +23,12 @@ nav a { margin-right: .6rem; white-space: nowrap } code { font-size: 90% }
 TITLES = {
     "fair_queue": "Fair queueing", "admission": "Admission", "strict": "Discipline: strict",
     "bounded_borrow": "Discipline: bounded borrow", "slot_time": "Discipline: slot time",
-    "collector": "Checkpoint batching", "batching": "Discipline: look ahead", "refresh": "Discipline: look ahead, refreshes", "aws_durable": "Discipline: aws-durable",
+    "collector": "Checkpoint batching", "batching": "Discipline: look ahead",
+    "batching_line": "Look ahead: the queue", "batching_plan": "Look ahead: known due times", "batching_hold": "Look ahead: credits and holds",
+    "batching_answers": "Look ahead: answers", "refresh": "Look ahead: refreshes",
+    "aws_durable": "Discipline: aws-durable", "aws_durable_thread": "aws-durable: the thread", "aws_durable_batch": "aws-durable: one request",
+    "aws_durable_heap": "aws-durable: refreshes", "aws_durable_answers": "aws-durable: answers",
+    "batching_sdk": "The program of batching", "batching_coordinator": "The program of batching: coordinators",
 }  # fmt: skip
 
 
@@ -32,7 +37,7 @@ def render(mechanisms: Sequence[str], rules: list[dict[str, Any]], laws: list[di
         "<!doctype html>", '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Slotwise: the rules</title>',
         f"<style>{STYLE}</style></head><body>", "<h1>Slotwise: the rules</h1>", contents(rules, laws),
     ]  # fmt: skip
-    for module, title in ((module, title) for module, title in TITLES.items() if any(module in MECHANISMS[name].rules for name in mechanisms)):
+    for module, title in ((module, title) for module, title in TITLES.items() if any(module in (*MECHANISMS[name].rules, *MECHANISMS[name].program) for name in mechanisms)):
         about = import_module(f"slotwise.spec.{module}").__doc__ or ""
         parts += [f'<h2 id="{module}">{title}</h2>', *paragraphs(about)]
         parts += [one(rule) for rule in rules if rule["function"].split(".")[2] == module]
@@ -58,8 +63,12 @@ def one(rule: dict[str, Any]) -> str:
     code = without_sentence(inspect.getsource(inspect.unwrap(getattr(import_module(module), name))))
     under = "every discipline" if tuple(rule["disciplines"]) in (EVERY, BATCHING) else ", ".join(rule["disciplines"])
     switch = f" · only with <code>{rule['switch']}</code>" if rule["switch"] else ""
+    switch += f" · not with <code>{rule['off']}</code>" if rule["off"] else ""
     faults = rule["faults"]
-    tested = f" · decided {rule['decided']:,} times in the last campaign · seeded faults found: {faults['killed']} of {faults['total']}"
+    if rule["where"] == "program":
+        tested = f" · decided {rule['decided']:,} times in the built-in scenarios"
+    else:
+        tested = f" · decided {rule['decided']:,} times in the last campaign · seeded faults found: {faults['killed']} of {faults['total']}"
     return f'{heading(rule["id"])}<p>{prose(rule["prose"])}</p>{about_line(rule["source"], rule["function"], f" · {under}{switch}{tested}")}<pre>{escape(code)}</pre>'
 
 

@@ -40,27 +40,27 @@ def of(names: Sequence[str]) -> dict[str, Any]:
 
 
 def known(mechanism: str) -> list[dict[str, Any]]:
-    """The rules of a mechanism, in the order of their ids."""
-    decided: dict[str, int] = store.kept(CAMPAIGN).get("rules", {})
+    """The rules of a mechanism, in the order of their ids. Those of its program decide in no campaign: they are counted in the built-in scenarios."""
+    decided: dict[str, int] = {**store.kept(CAMPAIGN).get("rules", {}), **MECHANISMS[mechanism].decided_in_scenarios()}
     found = Counter({rule: len(names) for rule, names in store.kept(MUTATION).get("killed", {}).items()})
     faults = Counter(fault.rule for fault in seeded.catalogue())
-    ordered = sorted(MECHANISMS[mechanism].rule_book.values(), key=lambda rule: (FAMILIES.index(rule.id.split("-")[0]), int(rule.id.split("-")[1])))
+    ordered = sorted(MECHANISMS[mechanism].rule_book.values(), key=lambda rule: (FAMILIES.index(rule.family), rule.number))
     return [
-        {"id": rule.id, "prose": rule.prose, "source": rule.source, "disciplines": list(rule.disciplines), "switch": rule.switch, "function": rule.function, "line": rule.line,
-         "decided": decided.get(rule.id, 0), "faults": {"killed": found[rule.id], "total": faults[rule.id]}}
+        {"id": rule.id, "prose": rule.prose, "source": rule.source, "disciplines": list(rule.disciplines), "switch": rule.switch, "off": rule.off, "where": rule.where,
+         "function": rule.function, "line": rule.line, "decided": decided.get(rule.id, 0), "faults": {"killed": found[rule.id], "total": faults[rule.id]}}
         for rule in ordered
     ]  # fmt: skip
 
 
-FAMILIES = ("QUE", "ADM", "STR", "BOR", "SLT", "COL", "BAT", "REF", "AWS")
+FAMILIES = ("QUE", "ADM", "STR", "BOR", "SLT", "COL", "BAT", "REF", "AWS", "SDK")
 
 
 def show(rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> None:
     wide = sys.stdout.isatty()
     for rule in rules:
         faults = rule["faults"]
-        found = f"faults {faults['killed']}/{faults['total']}" if faults["total"] else "no fault"
-        data(f"{rule['id']:<7} {rule['function'].removeprefix('slotwise.spec.'):<32} decided {count(rule['decided']):>9}  {found}")
+        found = "in the scenarios" if rule["where"] == "program" else f"faults {faults['killed']}/{faults['total']}" if faults["total"] else "no fault"
+        data(f"{rule['id']:<7} {rule['function'].removeprefix('slotwise.spec.'):<36} decided {count(rule['decided']):>9}  {found}")
         data(sentence(rule["prose"], wide))
     for law in laws:
         data(f"{law['id']:<7} {law['function'].removeprefix('slotwise.spec.')}")

@@ -19,8 +19,6 @@ from slotwise.spec.rules import Rule
 PER = 100_000
 #: Floors are judged from this many steps on; below that they say nothing.
 ENOUGH = 20_000
-#: Rules that a switch turns off.
-OFF = {"ADM-9": "accepts_the_impossible", "QUE-7": "idle_group_keeps_place"}
 
 
 class Missed(NamedTuple):
@@ -30,8 +28,8 @@ class Missed(NamedTuple):
 
 
 def rules_of(profile: Any) -> list[Rule]:
-    """The rules that can decide under a profile: those of its discipline, with its switches."""
-    return [rule for rule in mechanism_of(profile).rule_book.values() if rule.of(profile) and not getattr(profile, OFF.get(rule.id, ""), False)]
+    """The rules that can decide under a profile: those of its discipline, with its switches, that a step can reach."""
+    return [rule for rule in mechanism_of(profile).rule_book.values() if rule.of(profile) and rule.where == "step"]
 
 
 def file_of(mechanism: str) -> str:

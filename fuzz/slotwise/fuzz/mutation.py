@@ -36,8 +36,10 @@ STATE_EVERY = 8
 
 EVERY = (Strict, BoundedBorrow, SlotTime, LookAhead, Shipped)
 #: The disciplines that run a module's code.
-REACHED: dict[str, tuple[type, ...]] = {"strict": (Strict, BoundedBorrow), "bounded_borrow": (BoundedBorrow,), "slot_time": (SlotTime,),
-                                          "batching": (LookAhead,), "refresh": (LookAhead,), "aws_durable": (Shipped,)}
+REACHED: dict[str, tuple[type, ...]] = {
+    "strict": (Strict, BoundedBorrow), "bounded_borrow": (BoundedBorrow,), "slot_time": (SlotTime,),
+    **{module: (Shipped,) if module.startswith("aws_durable") else (LookAhead,) for module in MECHANISMS["batching"].rules[1:-1]},
+}  # fmt: skip
 
 
 @dataclass(slots=True)

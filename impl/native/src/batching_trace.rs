@@ -2,7 +2,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::batching_words::{Command, MANY, Profile, Refresh, Seen, Submit, Time};
+use crate::batching_words::{Command, FURTHEST, MANY, Profile, Refresh, Seen, Submit, Time};
 use crate::collector::Collector;
 use crate::faults::Faults;
 use crate::trace::{FORMAT, Word, in_line, integer, named, play, quoted, text, within};
@@ -92,7 +92,7 @@ pub fn perhaps<'a>(what: &str, name: Option<Text<'a>>) -> Result<Option<Text<'a>
 
 /// An instant of the service's clock.
 pub fn stamp(what: &str, number: Option<i64>) -> Result<Option<i64>, String> {
-    number.map(|number| within(what, number, -LATEST, LATEST)).transpose()
+    number.map(|number| within(what, number, -FURTHEST, FURTHEST)).transpose()
 }
 
 /// A change of how many there are.
@@ -221,7 +221,7 @@ pub fn header(line: &[u8], faults: Faults) -> Result<Collector, String> {
 /// A collector; is what it is given within the bounds of the vocabulary?
 pub fn set_up(profile: &Profile, token: &str, hint: i64, faults: Faults) -> Result<Collector, String> {
     named("a token", token)?;
-    Collector::new(profile, token, within("hint", hint, -LATEST, LATEST)?, faults)
+    Collector::new(profile, token, within("hint", hint, -FURTHEST, FURTHEST)?, faults)
 }
 
 /// Play a whole trace: for every command a line with the list of what was seen.

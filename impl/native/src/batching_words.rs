@@ -5,8 +5,10 @@ use serde::Deserialize;
 
 use crate::words::{LATEST, MOST, Text};
 
-/// A local time, or a stamp, in nanoseconds. What is sent is within 2^60, what is summed from it is not.
+/// A local time, or a stamp, in nanoseconds. What is sent is within 2^60 and 2^62, what is summed from it is not.
 pub type Time = i128;
+/// The most that a stamp of the service may be, either way.
+pub const FURTHEST: i64 = 1 << 62;
 pub const MILLISECOND: i64 = 1_000_000;
 pub const SECOND: i64 = 1_000_000_000;
 /// The most updates in a request, and producers credited by one command.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::batching_trace::{self as trace, TOKEN};
-use crate::batching_words::{Command, MANY, Refresh, Seen, Submit};
+use crate::batching_words::{Command, FURTHEST, MANY, Refresh, Seen, Submit};
 use crate::collector::Collector;
 use crate::faults::{Faults, NONE as NO_FAULT};
 #[cfg(feature = "faults")]
@@ -56,7 +56,7 @@ const NO: Given<'static> = Given::Is(0);
 impl Batcher {
     fn set_up(profile: &Any<'_>, token: &str, hint: Given<'_>, faults: Faults) -> PyResult<Self> {
         let profile = read_profile(profile, intern!(profile.py(), "slotwise.spec.batching_vocabulary"))?;
-        let hint = hint.within("hint", -LATEST, LATEST)?;
+        let hint = hint.within("hint", -FURTHEST, FURTHEST)?;
         Ok(Batcher { engine: trace::set_up(&profile, token, hint, faults).map_err(wrong)?, saw: Vec::new() })
     }
 
@@ -276,7 +276,7 @@ impl Batcher {
 }
 
 fn read_stamp(value: Option<Any<'_>>, what: &str) -> PyResult<Option<i64>> {
-    value.map(|value| integer(&value, what, -LATEST, LATEST)).transpose()
+    value.map(|value| integer(&value, what, -FURTHEST, FURTHEST)).transpose()
 }
 
 /// Ids of operations; a text is not taken for the list of its letters.

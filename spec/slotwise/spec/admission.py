@@ -183,7 +183,7 @@ def of_another_task(admission: Admission, number: int, claim: v.Claim) -> str | 
     return "stale_lease" if claim.task not in (None, admission.ledger.leases[number].task.id) else None
 
 
-@rule("ADM-9", source="design 4, rule 1; vectors A8, H3")
+@rule("ADM-9", source="design 4, rule 1; vectors A8, H3", off="accepts_the_impossible")
 def impossible(admission: Admission, task: Task, spec: Group) -> Refusal | None:
     """A task that could never start is refused: it asks more than there is, or its group has no weight, or may run no task."""
     if admission.queue.profile.accepts_the_impossible:

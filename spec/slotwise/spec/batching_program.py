@@ -18,9 +18,10 @@ import trio
 import trio.testing
 
 from slotwise.spec import batching_vocabulary as v
+from slotwise.spec.batching_host import Box, Code, Event
 from slotwise.spec.batching_run import Call, Run
 from slotwise.spec.batching_scenarios import Scenario
-from slotwise.spec.batching_sdk import Box, Code, Event, handle
+from slotwise.spec.batching_sdk import handle
 from slotwise.spec.batching_service import Update
 from slotwise.spec.batching_world import Step, World
 
@@ -109,8 +110,7 @@ class Program(World):
         self.wake_at: int | None = None
 
     def play(self) -> Run:
-        trio.run(self.main, clock=trio.testing.MockClock(autojump_threshold=0))
-        return self.run
+        return self.played(lambda: trio.run(self.main, clock=trio.testing.MockClock(autojump_threshold=0)))
 
     async def main(self) -> None:
         self.conductor, self.pump_turn = Conductor(self.choice), Turn()

@@ -1,6 +1,7 @@
 """What came of a scenario of durable work: its requests, when user code went on, and all commands with what they showed."""
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -36,6 +37,7 @@ class Run:
     reached: dict[str, int] = field(default_factory=dict)        # when user code first went on with an attempt ("op#tries")
     ends: dict[str, int] = field(default_factory=dict)           # the service's stamp of each attempt's scheduled end
     steps: list[trace.Step] = field(default_factory=list)        # all commands, and what was seen
+    rules: Counter[str] = field(default_factory=Counter)         # that decide in the program: how often each did
 
     @property
     def resumes(self) -> dict[str, int]:

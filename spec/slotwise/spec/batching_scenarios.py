@@ -193,6 +193,15 @@ def rounded_up() -> Scenario:
     return beside("F14", [Pause(name="late", duration=300 * MS), *sleeps(2)[0]], keeper=12 * SECOND, grid=SECOND)
 
 
+def failures() -> Scenario:
+    """Steps that fail, within what is tolerated and beyond; a poll; and what has failed runs again."""
+    bad = (Step(name="s", fails=True),)
+    tolerant = Parallel(name="in", branches=(bad, (Poll(name="poll", in_vain=2),), tuple(sleeps(2)[0])), tolerated=1)
+    strict = Parallel(name="in", branches=(bad, (Step(name="s", body=SECOND),)))
+    branches: tuple[tuple[Work, ...], ...] = ((Step(name="keeper", body=6 * SECOND),), (tolerant,), (strict,))
+    return Scenario("failures", (Parallel(name="p", branches=branches, tolerated=1),))
+
+
 #: F01 to F05 have names. F07, F11 and F20 are told of on the semantics page, but not recorded: the shapes are ours.
 _NAMED: dict[str, Callable[[], Scenario]] = {
     "steps-200": lambda: steps(200),
@@ -219,5 +228,6 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "F18": nested_waits,
     "F19": lambda: beside("F19", *sleeps(1, 2, 3, 4), keeper=12 * SECOND, at_once=3),
     "F20": lambda: beside("F20", *sleeps(*[2] * 20), keeper=4 * SECOND),
+    "failures": failures,
 }
 NAMED = tuple(_NAMED)

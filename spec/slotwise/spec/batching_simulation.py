@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Generator
 from functools import partial
 from random import Random
 from types import coroutine
 
 from slotwise.spec import batching_vocabulary as v
+from slotwise.spec.batching_host import Box, Code, Event
 from slotwise.spec.batching_run import Call, Run
-from slotwise.spec.batching_scenarios import Scenario
-from slotwise.spec.batching_sdk import Box, Code, Event, handle
+from slotwise.spec.batching_scenarios import SCENARIOS, Scenario
+from slotwise.spec.batching_sdk import handle
 from slotwise.spec.batching_service import Answer, Update
 from slotwise.spec.batching_world import Step, World
 
@@ -34,13 +36,15 @@ class Timed(World):
         self.dropped: set[int] = set()                           # numbers of timers that are not needed any more
 
     def play(self) -> Run:
+        return self.played(self.run_to_the_end)
+
+    def run_to_the_end(self) -> None:
         try:
             self.run_all()
         finally:
             self.over = True
             for code in self.codes:
                 code.close()
-        return self.run
 
     def run_all(self) -> None:
         """Until nothing can happen any more, or the horizon."""
@@ -128,6 +132,11 @@ class Timed(World):
                 self.after(out + back, self.fetched)
 
         self.after(out, arrives)
+
+
+def decided(profile: v.Profile) -> Counter[str]:
+    """The rules that decide in the program: how often each does, over all built-in scenarios."""
+    return sum((simulate(profile, make()).rules for make in dict.fromkeys(SCENARIOS.values())), Counter())
 
 
 def simulate(profile: v.Profile, scenario: Scenario, *, step: Step | None = None, engine: str = "reference", seed: int | None = None) -> Run:

@@ -13,8 +13,10 @@ import msgspec
 from slotwise.spec.vocabulary import LATEST, Count, Name, Nanoseconds
 
 MILLISECOND, SECOND = 10**6, 10**9
+#: The service's clock goes further than the local one: nanoseconds since 1970 do.
+FURTHEST = 1 << 62
 #: An instant of the service's clock; it may lie before the local clock's beginning.
-Stamp = Annotated[int, msgspec.Meta(ge=-LATEST, le=LATEST)]
+Stamp = Annotated[int, msgspec.Meta(ge=-FURTHEST, le=FURTHEST)]
 Change = Annotated[int, msgspec.Meta(ge=-(1 << 20), le=1 << 20)]
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec import collector, rules, trace
+from slotwise.spec.batching_host import Box, Code, Ended, Event, Refused, Suspended
 from slotwise.spec.batching_run import Call, Run
 from slotwise.spec.batching_scenarios import Scenario
-from slotwise.spec.batching_sdk import Box, Code, Ended, Event, Refused, Suspended
 from slotwise.spec.batching_service import Action, Answer, Backend, Operation, Update
 from slotwise.spec.vocabulary import Observation
 
@@ -27,7 +27,7 @@ Step = Callable[[v.Command], list[Observation]]
 
 
 class World:
-    """What a world does at an instant; how time passes in it, and who goes on when, is for its heirs to say (`batching_sdk.Host`)."""
+    """What a world does at an instant; how time passes in it, and who goes on when, is for its heirs to say (`batching_host.Host`)."""
 
     def __init__(self, profile: v.Profile, scenario: Scenario, step: Step | None, engine: str) -> None:
         self.profile, self.scenario = profile, scenario
@@ -45,6 +45,13 @@ class World:
         self.pages: tuple[Answer, list[str]] | None = None       # an answer of which a page is still to come
         self.live = 0                                            # producers
         self.closing = self.stopped = self.over = False
+
+    def played(self, all_of_it: Callable[[], None]) -> Run:
+        """Play it, and count how often the program's rules decide."""
+        rules.played.clear()
+        all_of_it()
+        self.run.rules.update(rules.played)
+        return self.run
 
     # how time passes
     async def user(self, duration: int) -> None:

@@ -5,19 +5,19 @@ state.
 """
 from __future__ import annotations
 
-from slotwise.spec import aws_durable, batching
+from slotwise.spec import aws_durable, aws_durable_state, batching, batching_state
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec.rules import BATCHING, decided, rule
 from slotwise.spec.vocabulary import Observation, State
 
-Collector = batching.Collector | aws_durable.Collector
+Collector = batching_state.Collector | aws_durable_state.Collector
 
 
 def collector(profile: v.Profile, setup: v.Setup) -> Collector:
     """A collector with nothing queued and nothing in flight, of the profile's discipline."""
     if isinstance(profile.discipline, v.LookAhead):
-        return batching.collector(profile, setup)
-    return aws_durable.collector(profile, setup)
+        return batching_state.collector(profile, setup)
+    return aws_durable_state.collector(profile, setup)
 
 
 @rule("COL-1", source="design 4", of=BATCHING)
@@ -50,9 +50,9 @@ def step(model: Collector, command: v.Command) -> list[Observation]:
     model.now = command.at
     if refused := unexpected(model, command):
         return refused
-    return batching.do(model, command) if isinstance(model, batching.Collector) else aws_durable.do(model, command)
+    return batching.do(model, command) if isinstance(model, batching_state.Collector) else aws_durable.do(model, command)
 
 
 def state(model: Collector) -> State:
     """The whole state, canonical: strings and integers only, sorted; what is none is left out. Pure."""
-    return batching.state(model) if isinstance(model, batching.Collector) else aws_durable.state(model)
+    return batching_state.state(model) if isinstance(model, batching_state.Collector) else aws_durable_state.state(model)

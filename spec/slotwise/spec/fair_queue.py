@@ -90,7 +90,7 @@ def not_waiting(queue: FairQueue, id: str) -> bool | None:
     return None if id in queue.live else True
 
 
-@rule("QUE-7", source="semantics 2.4, vector Q5; seed 000")
+@rule("QUE-7", source="semantics 2.4, vector Q5; seed 000", off="idle_group_keeps_place")
 def give_up_place(queue: FairQueue, group: str) -> bool | None:
     """A group whose last waiting task is discarded gives up its turn; when it is back it takes the last one."""
     if queue.waits(group) or queue.profile.idle_group_keeps_place:

@@ -5,6 +5,7 @@ when they are first asked for: words need no rules.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,8 +30,11 @@ class Mechanism:
     seen: Mapping[str, str]                  # the words of what is seen, each with its meaning
     rules: tuple[str, ...]                   # the rule modules, in the order in which they import each other; the last has `step` and `state`
     make: Callable[[ModuleType, Any, Any], Any]      # (the last rule module or a copy of it, profile, setup) -> a model for `step` and `state`
-    laws: str                                # the module with `LAWS`, `KNOWN_HAZARDS` and `judge`
-    judge: Callable[[ModuleType, Any, Any], Any]     # (the module of the laws, profile or None, setup) -> a judge
+    program: tuple[str, ...]                 # modules of its program with rules that decide there, not in `step`
+    simulation: str                          # the module with `decided`: how often those do, in all built-in scenarios; none if there are none
+    laws: str                                # the module with `LAWS` and `KNOWN_HAZARDS`
+    judges: str                              # the module with `Judge`
+    judge: Callable[[ModuleType, Any, Any], Any]     # (that module, profile or None, setup) -> a judge
 
     @property
     def spec(self) -> ModuleType:
@@ -44,9 +48,20 @@ class Mechanism:
 
     @property
     def rule_book(self) -> dict[str, Rule]:
-        """Its rules by id, in the order in which its modules import each other."""
-        assert self.spec
-        return {rule.id: rule for rule in RULES.values() if rule.function.split(".")[2] in self.rules}
+        """Its rules by id: by family in the order in which its modules import each other, and by number."""
+        modules = (*self.rules, *self.program)
+        for module in modules:
+            import_module(f"{PACKAGE}.{module}")
+        of = {module: [rule for rule in RULES.values() if rule.function.split(".")[2] == module] for module in modules}
+        families = list(dict.fromkeys(rule.family for rules in of.values() for rule in rules))
+        return {rule.id: rule for rule in sorted((rule for rules in of.values() for rule in rules), key=lambda rule: (families.index(rule.family), rule.number))}
+
+    def decided_in_scenarios(self) -> Counter[str]:
+        """The rules that decide in its program: how often each does, over all built-in scenarios and profiles."""
+        if not self.program:
+            return Counter()
+        decided = import_module(f"{PACKAGE}.{self.simulation}").decided
+        return sum((decided(profile) for profile in self.profiles.values()), Counter())
 
     def hazards(self, profile: Any) -> frozenset[str]:
         """The laws that a profile is known to break."""
@@ -63,15 +78,17 @@ class Mechanism:
 
     def new_judge(self, profile: Any, setup: Any) -> Any:
         """`profile` None: for a stranger."""
-        return self.judge(self.law_book, profile, self.set_up(setup))
+        return self.judge(import_module(f"{PACKAGE}.{self.judges}"), profile, self.set_up(setup))
 
 
 def _batching() -> Mechanism:
     v = batching_vocabulary
     return Mechanism(
         "batching", v.Command, v.COMMANDS, v.Profile, v.PROFILES, v.Setup, tuple[str | int | list[str] | None, ...], v.SEEN,
-        ("rules", "refresh", "batching", "aws_durable", "collector"), lambda spec, profile, setup: spec.collector(profile, setup),
-        "batching_laws", lambda laws, profile, setup: laws.Judge(profile, setup),
+        ("rules", "refresh", "batching_state", "batching_line", "batching_plan", "batching_hold", "batching_answers", "batching",
+         "aws_durable_state", "aws_durable_batch", "aws_durable_heap", "aws_durable_answers", "aws_durable_thread", "aws_durable", "collector"),
+        lambda spec, profile, setup: spec.collector(profile, setup),
+        ("batching_sdk", "batching_coordinator"), "batching_simulation", "batching_laws", "batching_judge", lambda judges, profile, setup: judges.Judge(profile, setup),
     )  # fmt: skip
 
 
@@ -80,7 +97,7 @@ def _admission() -> Mechanism:
     return Mechanism(
         "admission", v.Command, v.COMMANDS, v.Profile, v.PROFILES, v.Setup, tuple[str | int | dict[str, int], ...], v.SEEN,
         ("rules", "fair_queue", "tagged", "strict", "bounded_borrow", "slot_time", "admission"), lambda spec, profile, setup: spec.admission(profile, setup.capacity),
-        "laws", lambda laws, profile, setup: laws.Judge(profile, setup.capacity),
+        (), "", "laws", "laws", lambda judges, profile, setup: judges.Judge(profile, setup.capacity),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from slotwise.spec.rules import LOOK_AHEAD, rule
 from slotwise.spec.vocabulary import Observation
 
 if TYPE_CHECKING:
-    from slotwise.spec.batching import Collector, Flight
+    from slotwise.spec.batching_state import Collector, Flight
 
 
 @dataclass(slots=True)
@@ -73,10 +73,14 @@ def clock_was_set(c: Collector, offset: int, trip: int) -> bool | None:
     """If no offset of the clocks agrees with a new answer and with those remembered, a clock was set: those are forgotten."""
     if not c.ring:
         return None
-    resolution = c.parameters.resolution
-    ahead = offset - trip > min(old for old, _ in c.ring) + resolution
-    behind = offset + resolution < max(old - its_trip for old, its_trip in c.ring)
-    return True if ahead or behind else None
+    return True if contradicts(offset, trip, c.ring, c.parameters.resolution) else None
+
+
+def contradicts(offset: int, trip: int, ring: list[tuple[int, int]], resolution: int) -> bool:
+    """A stamp lies within its round trip, but for the resolution."""
+    ahead = offset - trip > min(old for old, _ in ring) + resolution
+    behind = offset + resolution < max(old - its_trip for old, its_trip in ring)
+    return ahead or behind
 
 
 # asking --------------------------------------------------------------------------------------------------------------
@@ -147,8 +151,13 @@ def slower(c: Collector, in_vain: list[Waiter], trip: int) -> bool | None:
     """If an operation was asked for the first time and was not done yet, the service is slower than its stamps: all are asked for a quarter of a round trip later."""
     if not any(w.tries == 0 for w in in_vain):
         return None
-    c.slack = min(c.slack + trip // 4, 4 * trip)
+    c.slack = slack_after(c.slack, trip)
     return True
+
+
+def slack_after(slack: int, trip: int) -> int:
+    """Once more too early: by a quarter of a round trip, up to four of them."""
+    return min(slack + trip // 4, 4 * trip)
 
 
 @rule("REF-11", source="discipline REF-6", of=LOOK_AHEAD)
@@ -156,8 +165,12 @@ def quicker(c: Collector, flown: list[Waiter]) -> bool | None:
     """While the service keeps to its stamps, that slack falls away by a thirty-second."""
     if c.slack == 0 or not any(w.key is not None and w.tries == 0 for w in flown):
         return None
-    c.slack -= (c.slack + 31) // 32
+    c.slack = slack_falls(c.slack)
     return True
+
+
+def slack_falls(slack: int) -> int:
+    return slack - (slack + 31) // 32
 
 
 @rule("REF-12", source="discipline REF-7", of=LOOK_AHEAD)

@@ -5,10 +5,11 @@ module has rules and decisions of its own.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,6 +24,7 @@ SLOT_TIME = ("slot-time",)
 BATCHING = ("look-ahead", "aws-durable")
 LOOK_AHEAD = ("look-ahead",)
 SHIPPED = ("aws-durable",)
+Where = Literal["step", "program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,15 @@ class Rule:
     function: str
     line: int
     off: str | None = None           # switch or parameter with which it never decides
+    where: Where = "step"            # it decides: in a step of the model, or in the program that plays scenarios
+
+    @property
+    def family(self) -> str:
+        return self.id.partition("-")[0]
+
+    @property
+    def number(self) -> int:
+        return int(self.id.partition("-")[2])
 
     def of(self, profile: Any) -> bool:
         """Can it decide under the profile?"""
@@ -47,17 +58,23 @@ def _on(profile: Any, switch: str) -> bool:
 
 RULES: dict[str, Rule] = {}
 decided: list[str] = []              # since the last step began
+played: Counter[str] = Counter()     # of those that decide in the program: how often, since the last play began
 
 
-def rule(id: str, *, source: str, of: tuple[str, ...] = EVERY, switch: str | None = None, off: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def _count(id: str) -> None:
+    played[id] += 1
+
+
+def rule(id: str, *, source: str, of: tuple[str, ...] = EVERY, switch: str | None = None, off: str | None = None,
+         where: Where = "step") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register a function as rule `id`. A call is recorded unless it returns None: a refusal that does not refuse did not decide."""
 
     def register(function: Callable[P, R]) -> Callable[P, R]:
         if id in RULES or not function.__doc__:
             raise TypeError(f"rule {id} is named twice, or has no sentence")
         code = function.__code__
-        RULES[id] = Rule(id, " ".join(function.__doc__.split()), source, of, switch, f"{function.__module__}.{function.__qualname__}", code.co_firstlineno, off)
-        record = decided.append
+        RULES[id] = Rule(id, " ".join(function.__doc__.split()), source, of, switch, f"{function.__module__}.{function.__qualname__}", code.co_firstlineno, off, where)
+        record = decided.append if where == "step" else _count
 
         @wraps(function)
         def applied(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -31,7 +31,7 @@ def same(profile: v.Profile, scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("profile", v.PROFILES)
-@pytest.mark.parametrize("name", [*scenarios.NAMED, *(f"F{i:02}" for i in range(6, 21)), "failures"])
+@pytest.mark.parametrize("name", [*scenarios.NAMED, *(f"F{i:02}" for i in range(6, 21)), "failures", "taken"])
 def test_its_events_are_those_of_the_world(name: str, profile: str) -> None:
     same(v.PROFILES[profile], scenarios.find(name))
 

@@ -251,6 +251,10 @@ def test_a_large_result_ends_the_execution(profile: str) -> None:
     assert why == {"orphaned"}
 
 
+#: As the packages themselves: in 2.0.0 nobody asks before the waits are over; in 3.0.0 a branch of whom the token was taken sleeps for ever, and the keeper works on.
+FINDS_OUT_LATER = {("aws-durable-2.0.0", "no token", 1): 2130 * MS, ("aws-durable-3.0.0", "no token", 1): 10 * SECOND}
+
+
 @pytest.mark.parametrize("profile", v.PROFILES)
 def test_pages_and_ends(profile: str) -> None:
     """A page costs a round trip; a failure, or an answer without a token, is told to whoever is blocked, and to coordinators that only wait."""
@@ -265,8 +269,21 @@ def test_pages_and_ends(profile: str) -> None:
             assert len(run.calls) == number
             assert run.result.startswith("refused")
             assert run.exit == run.calls[-1].at + 30 * MS
-            finds_out_later = (profile, fate, number) == ("aws-durable-2.0.0", "no token", 1)      # there it completes, and nobody asks before the waits are over
-            assert run.handler == (2130 * MS if finds_out_later else run.exit)
+            assert run.handler == FINDS_OUT_LATER.get((profile, fate, number), run.exit)
+
+
+def test_user_code_that_runs_at_most_once_waits_for_its_start() -> None:
+    for profile, started in ((BEFORE, 130), (AFTER, 31), (OURS, 30)):
+        assert play(UserStep(name="s", at_most_once=True), profile=profile).reached == {"s#0": started * MS}
+        assert play(UserStep(name="s"), profile=profile).reached == {"s#0": 0}
+
+
+def test_a_coordinator_that_may_not_ask_does_not_wait() -> None:
+    """The token is taken while the inner one has a wait: it sleeps until then, and the outer one, refused, does not."""
+    inner = Parallel(name="in", branches=((UserStep(name="s", body=SECOND // 2),), (Wait(name="w", duration=2 * SECOND),)))
+    for profile in (AFTER, OURS):
+        run = play(Parallel(name="p", branches=((inner,),)), profile=profile, fates={2: "no token"})
+        assert (run.result.partition(":")[0], run.until, run.handler) == ("refused", None, run.calls[-1].at + 30 * MS)
 
 
 def test_the_service() -> None:

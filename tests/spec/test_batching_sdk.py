@@ -185,6 +185,11 @@ def durations(works: Sequence[Work]) -> Iterator[int]:
                     yield from durations(branch)
 
 
+def lost(error: object, profile: v.Profile) -> bool:
+    """Was the branch told, as published, that the right to the execution is lost?"""
+    return isinstance(error, Refused) and str(error) in ("suspended", "revoked") and isinstance(profile.discipline, v.Shipped)
+
+
 def watch(profile: v.Profile, scenario: Scenario, seed: int | None = None) -> tuple[set[str], Run]:
     """Play it: the rules that were broken."""
     broken: set[str] = set()
@@ -205,7 +210,12 @@ def watch(profile: v.Profile, scenario: Scenario, seed: int | None = None) -> tu
 
     def watched_take(k: Coordinator, event: Any) -> None:
         by_coordinator[k].takes(event)
-        take(k, event)
+        try:
+            take(k, event)
+        except Refused:
+            if event[0] == "ended" and lost(event[2], profile):
+                broken.add("SDK-22")
+            raise
         match event:
             case ("ended", _, Suspended() as until):
                 by_coordinator[k].slept()
@@ -362,6 +372,7 @@ TEETH: dict[str, tuple[Any, str, str, Callable[..., Any]]] = {
     "SDK-19": (coordinator, "until_the_first", "slotwise", lambda k: max(k.asleep.values(), key=lambda until: until.when)),
     "SDK-20": (coordinator, "withdraw", "slotwise", nothing),
     "SDK-21": (coordinator, "withdraw_waves", "aws-durable-3.0.0", nothing),
+    "SDK-22": (coordinator, "sleeps_for_ever", "aws-durable-3.0.0", nothing),
 }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ app = typer.Typer(help=HELP, epilog=ENDS, add_completion=False, rich_markup_mode
 
 MechanismArgument = Annotated[str | None, typer.Argument(metavar="MECHANISM", help="admission or batching; both, if left out.", show_default=False)]
 TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, *.slotwise.jsonl.", show_default=False)]
-TargetOption = Annotated[str, typer.Option("--target", metavar="T", help="native, native:faults/NAME, reference, trio, data-designer, package.module:factory, or pipe:COMMAND.")]
+TargetOption = Annotated[str, typer.Option("--target", metavar="T", help="native, native:faults/NAME, reference, trio, data-designer, aws-durable, package.module:factory, or pipe:COMMAND.")]
 ProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, aws-durable-2.0.0, aws-durable-3.0.0, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
 AdmissionProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -22,6 +22,7 @@ NAMES = {
     f"{FAULTS}NAME": "the engine's twin with one seeded fault",
     "trio": "the rules as a trio program",
     "data-designer": "the published data-designer-engine (extra `upstream`)",
+    "aws-durable": "the published aws-durable-execution-sdk-python (extra `upstream`)",
     "MODULE:FACTORY": "yours: factory(profile, capacity) -> object with step(command); of batching, factory(profile, setup)",
     f"{PREFIX}COMMAND": "yours: a program that speaks JSON lines",
 }
@@ -35,8 +36,8 @@ def load(name: str) -> Target:
         return _engine(name, "slotwise.impl", "the engine is not built; `pip install .` builds it")
     if name.startswith(FAULTS):
         return _faulty(name)
-    if name == "data-designer":
-        return _ready(name, "slotwise.fuzz.upstream.data_designer", "install the extra `upstream`")
+    if name in ("data-designer", "aws-durable"):
+        return _ready(name, f"slotwise.fuzz.upstream.{name.replace('-', '_')}", "install the extra `upstream`")
     if name == "trio":
         return Target(name, _attribute("slotwise.spec.player", "Replayed", name, "the program is not there"))
     if name.startswith(PREFIX):

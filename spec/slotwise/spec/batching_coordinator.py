@@ -15,6 +15,9 @@ from slotwise.spec import batching_vocabulary as v
 from slotwise.spec.batching_host import Box, Code, Ended, Event, Host, Refused, Suspended
 from slotwise.spec.rules import BATCHING, LOOK_AHEAD, SHIPPED, rule
 
+#: What a producer is told, or refused with, once this worker has lost the right to the execution.
+LOST = ("suspended", "revoked")
+
 
 class Coordinator:
     """Of the branches of one parallel. `branch`: the code of a branch by its index, from the top."""
@@ -70,7 +73,8 @@ class Coordinator:
                 if self.scheduled and not ask(self, i, until):
                     ask_for_wave(self, i, until)
             case ("ended", _, Refused() as why):
-                raise why
+                if not sleeps_for_ever(self, why):
+                    raise why
             case ("ended", _, error):
                 give_back(self, error)
             case ("resumed", ids):
@@ -163,6 +167,8 @@ def ask_for_wave(k: Coordinator, i: int, until: Suspended) -> bool | None:
     k.waves[until.when] = box = Box()
     k.host.open(id, box)
     k.host.refresh(id, k.op, i, None, until.when)
+    if box.events:                                               # it may not ask
+        raise Refused(box.events[0][1])
     return True
 
 
@@ -194,9 +200,9 @@ def due_together(k: Coordinator) -> list[int] | None:
 
 
 @rule("SDK-19", source="semantics 2.7; discipline REF-9", of=BATCHING, where="program")
-def until_the_first(k: Coordinator) -> Suspended:
-    """With all its branches asleep, a coordinator suspends until the first of them wakes."""
-    return min(k.asleep.values(), key=lambda until: until.when)
+def until_the_first(k: Coordinator) -> Ended:
+    """With all its branches asleep, a coordinator suspends until the first of them wakes, if one does."""
+    return min(k.asleep.values(), key=lambda until: until.when, default=Refused("suspended"))
 
 
 @rule("SDK-20", source="discipline REF-8, REF-9; H8", of=LOOK_AHEAD, where="program")
@@ -214,4 +220,13 @@ def withdraw_waves(k: Coordinator) -> bool | None:
     if not k.published or not k.scheduled:
         return None
     k.host.cancel(k.op)
+    return True
+
+
+@rule("SDK-22", source="semantics 2.7", of=SHIPPED, switch="revokes", where="program")
+def sleeps_for_ever(k: Coordinator, why: Refused) -> bool | None:
+    """As published, a branch that is told that the right to the execution is lost never wakes, and the others go on."""
+    if not k.published or str(why) not in LOST:
+        return None
+    k.running -= 1
     return True

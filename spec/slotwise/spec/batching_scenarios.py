@@ -202,6 +202,12 @@ def failures() -> Scenario:
     return Scenario("failures", (Parallel(name="p", branches=branches, tolerated=1),))
 
 
+def taken() -> Scenario:
+    """The right to the execution is lost with the first answer, while a branch waits and another is in user code."""
+    work = Parallel(name="p", branches=((Step(name="keeper", body=10 * SECOND),), (Wait(name="w", duration=2 * SECOND),), (Step(name="s"),)))
+    return Scenario("taken", (work,), service=Service(fates={1: "no token"}))
+
+
 #: F01 to F05 have names. F07, F11 and F20 are told of on the semantics page, but not recorded: the shapes are ours.
 _NAMED: dict[str, Callable[[], Scenario]] = {
     "steps-200": lambda: steps(200),
@@ -229,5 +235,6 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "F19": lambda: beside("F19", *sleeps(1, 2, 3, 4), keeper=12 * SECOND, at_once=3),
     "F20": lambda: beside("F20", *sleeps(*[2] * 20), keeper=4 * SECOND),
     "failures": failures,
+    "taken": taken,
 }
 NAMED = tuple(_NAMED)

@@ -86,8 +86,8 @@ async def step(host: Host, op: str, context: str | None, one: work.Step) -> None
     known = host.state.get(op, Operation("started"))
     if known.status == "pending":
         raise suspension(host, op, None)
-    host.reaches(known.attempt(op))
     await host.submit(op, "start", parent=context, sync=one.at_most_once)
+    host.reaches(known.attempt(op))
     await host.user(one.body)
     if tried_again(known.tries, one.retries):
         await host.submit(op, "retry", parent=context, delay=one.delay)

@@ -174,7 +174,7 @@ impl<'a> Coordinator<'a> {
             _ => {}
         }
         if self.running == 0 && world.mail[self.mail].events.is_empty() {
-            return Err(self.asleep.first().map_or(Ended::Refused(""), Ended::Suspended));
+            return Err(self.asleep.first().map_or(Ended::Refused("suspended"), Ended::Suspended));
         }
         self.at = At::Event;
         Ok(Next::Receive(self.mail, if world.waiting == Waiting::Told { None } else { self.asleep.soonest() }))
@@ -205,11 +205,13 @@ impl<'a> Coordinator<'a> {
 
     fn take(&mut self, event: Event, world: &mut World<'a>) -> Outcome {
         match event {
+            // As published, it sleeps for ever, and the others go on.
+            Event::Ended(_, Err(Ended::Refused("suspended" | "revoked"))) if world.waiting != Waiting::Told => self.running -= 1,
             Event::Ended(_, Err(refused @ Ended::Refused(_))) => return Err(refused),
             Event::Ended(i, Err(Ended::Suspended(until))) => {
                 self.running -= 1;
                 self.asleep.insert(i, until);
-                self.ask(i, until, world);
+                self.ask(i, until, world)?;
             }
             Event::Ended(_, outcome) => {
                 self.running -= 1;
@@ -227,7 +229,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// For a refresh, at once; as published, the first branch that wakes at a time asks for all that do.
-    fn ask(&mut self, i: usize, until: Suspended, world: &mut World<'a>) {
+    fn ask(&mut self, i: usize, until: Suspended, world: &mut World<'a>) -> Outcome {
         match world.waiting {
             Waiting::Told => world.refresh(until.id, self.op, i, until.key, until.due),
             Waiting::Waves if !self.waves.contains_key(&until.when()) => {
@@ -235,8 +237,12 @@ impl<'a> Coordinator<'a> {
                 self.waves.insert(until.when(), mail);
                 world.open(id, mail);
                 world.refresh(id, self.op, i, None, Some(until.when()));
+                if let Some(Event::Refused(why)) = world.mail[mail].events.front() {
+                    return Err(Ended::Refused(why));
+                }
             }
             _ => {}
         }
+        Ok(())
     }
 }

@@ -141,11 +141,11 @@ fn do_step<'a>(op: Name, context: Option<Name>, step: &Step, tries: &mut i64, at
                 Status::Pending => return Err(world.suspension(op, None)),
                 Status::Started | Status::Ready => {}
             }
-            world.reaches(op, known.tries);
             (*tries, *at) = (known.tries, At::Started);
             Ok(Next::Submit(Submission { sync: step.at_most_once, ..Submission::of(op, context, Action::Start) }))
         }
         At::Started => {
+            world.reaches(op, *tries);
             *at = At::Ran;
             Ok(Next::User(step.body))
         }

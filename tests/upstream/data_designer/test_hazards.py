@@ -12,7 +12,8 @@ from slotwise.spec import vocabulary as v
 from slotwise.spec.laws import KNOWN_HAZARDS, LAWS, Judge
 from slotwise.spec.trace import SUFFIX, Trace, read
 
-HAZARDS = {path.name.removesuffix(SUFFIX): read(path) for path in sorted((Path(__file__).parents[1] / "golden" / "hazards").glob(f"*{SUFFIX}"))}
+FOLDER = Path(__file__).parents[2] / "golden" / "hazards"
+HAZARDS = {path.name.removesuffix(SUFFIX): trace for path in sorted(FOLDER.glob(f"*{SUFFIX}")) if (trace := read(path)).header.mechanism == "admission"}
 PROFILES = [profile for profile in v.PROFILES.values() if claims(profile)]
 #: Starvation takes longer than most episodes.
 RARE = {"LAW-14"}

@@ -14,9 +14,9 @@ from slotwise.spec import vocabulary as v
 from slotwise.spec.simulation import play
 from slotwise.spec.trace import SUFFIX, read
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
-TRACES = [path for path in sorted(GOLDEN.rglob(f"*{SUFFIX}")) if claims(read(path).header.profile)]
+TRACES = [path for path in sorted(GOLDEN.rglob(f"*{SUFFIX}")) if TARGET.follows(read(path).header.profile)]
 PROFILES = [profile for profile in v.PROFILES.values() if claims(profile)]
 
 

@@ -21,13 +21,6 @@ def test_costs() -> None:
     assert all(figure.figure and figure.unit == "µs" for figure in figures)
 
 
-def test_steps() -> None:
-    found = by_name(bench_checkpoint.steps(rounds=1, number=3))["3 steps"]
-    assert found.figure is not None
-    assert found.figure >= 3 * bench_checkpoint.TRIP
-    assert found.note.startswith("calls 3; the client alone 0.")
-
-
 def test_fan_out() -> None:
     """Twelve branches need three requests; a producer that is slow to come makes them more."""
     with bench_checkpoint.service() as service, bench_checkpoint.batcher(service.url, bench_checkpoint.profiles()["slotwise, V = 1, C = 50"]) as (batcher, client):

@@ -238,10 +238,10 @@ def live(name: str) -> Callable[[], list[Figure]]:
 
     def work() -> list[Figure]:
         try:
-            from slotwise.fuzz.bench_checkpoint import BENCHES as found
+            from slotwise.fuzz import bench_checkpoint, bench_live
         except ImportError as error:
             raise NotAvailable(f"{error.name} is missing: pip install 'slotwise[test]'") from None
-        return found[name]()
+        return {**bench_checkpoint.BENCHES, **bench_live.BENCHES}[name]()
 
     return work
 
@@ -250,7 +250,7 @@ BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "spec-core": spec_core, "trio-program": trio_program, "lockstep": lockstep, "whole-trace": whole_trace, "call": call, "dispatch": dispatch,
     "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism,
     "batching-simulation": lambda: list(import_module("slotwise.fuzz.bench_simulation").durable_work()),
-    **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "checkpoint-many")},
+    **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "flat-live", "fifty-live", "waves-live", "checkpoint-many")},
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -22,7 +22,6 @@ from slotwise.fuzz.bench import Figure, NotAvailable, at_most, native, plain, se
 from slotwise.spec import batching_vocabulary as v
 
 TRIP = 0.03
-STEPS = 200
 BRANCHES = 200
 
 
@@ -143,60 +142,6 @@ def caller_cost(operations: int = 20_000) -> list[Figure]:
 
     return [plain(f"the batcher's whole cost per {name} operation", seconds(partial(drive, sync)) / operations * 1e6, "µs", "one producer, a client that answers at once; CPU time")
             for name, sync in (("sync", True), ("async", False))]  # fmt: skip
-
-
-# Steps -------------------------------------------------------------------------------------------------------------------------------
-
-
-def steps(rounds: int = 2, number: int = STEPS, block: int = 10) -> list[Figure]:
-    """Sequential steps, each a start (async) and its end (sync), and the bare client with the same requests: by turns, a block of each, so
-    that what else the machine does falls on all alike. The package has its turns between the rounds."""
-    live()
-    theirs, taken, calls = sdk(), {name: [0.0] * rounds for name in ("client", "slotwise", "rule of 3.0.0")}, set()
-    package: list[float] = []
-    for n in range(rounds):
-        with ExitStack() as stack:
-            works: dict[str, Callable[[int], None]] = {}
-            for name in taken:
-                batching, client = stack.enter_context(batcher(stack.enter_context(service()).url, profiles().get(name, "slotwise")))
-                if name != "client":
-                    stack.enter_context(batching.running())
-                works[name] = partial(_step, batching) if name != "client" else Bare(client).step
-            for first in range(0, number, block):
-                for name, work in works.items():
-                    begun = time.monotonic()
-                    for i in range(first, min(first + block, number)):
-                        work(i)
-                    taken[name][n] += time.monotonic() - begun
-            calls.add(client.calls)
-        if theirs:
-            with service() as it:
-                client = live().HttpClient(it.url)
-                client.connect()
-                package.append(theirs.steps(client, number))
-                client.close()
-    ideal, alone = number * TRIP, median(taken["client"])
-    bar = 1.02 * ideal + alone - ideal
-    note = f"calls {' '.join(map(str, sorted(calls)))}; the client alone {alone:.3f} s, without a client {ideal:.3f} s"
-    figures = [at_most(f"{number} steps", median(taken["slotwise"]), "s", round(bar, 3), note), plain(f"{number} steps, rule of 3.0.0", median(taken["rule of 3.0.0"]), "s")]
-    return [*figures, plain(f"{number} steps, SDK {theirs.VERSION}", median(package), "s") if theirs else MISSING]
-
-
-def _step(it: Any, i: int) -> None:
-    it.submit(f"s{i}", b"start", sync=False)
-    it.submit(f"s{i}", b"end")
-
-
-class Bare:
-    """The same requests without a batcher."""
-
-    def __init__(self, client: Any) -> None:
-        self.client, self.token = client, "token-0"
-
-    def step(self, i: int) -> None:
-        from slotwise.impl.checkpoint import Update
-
-        self.token = self.client.checkpoint(self.token, [Update(f"s{i}", b"start"), Update(f"s{i}", b"end")]).token
 
 
 # Fan-out -----------------------------------------------------------------------------------------------------------------------------
@@ -336,5 +281,5 @@ def many(operations: int = 100_000, producers: int = 64) -> list[Figure]:
 
 
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
-    "collector-decision": decision, "batcher-cost": caller_cost, "steps-live": steps, "fan-out-live": fan_outs, "checkpoint-many": many,
+    "collector-decision": decision, "batcher-cost": caller_cost, "fan-out-live": fan_outs, "checkpoint-many": many,
 }  # fmt: skip

@@ -31,8 +31,9 @@ class Page(NamedTuple):
 
 
 class Client(Protocol):
-    """The way to the service. Both are called by the collector's thread only, one at a time. Whatever they raise ends the collector, so it
-    is they who try again, and they who give up after some time."""
+    """The way to the service. Both are called one at a time: by the collector's own thread, or on top of a caller's stack, but never by the
+    main thread; by the former only, if callers do not drive. Whatever they raise ends the collector, so it is they who try again, and they
+    who give up after some time."""
 
     def checkpoint(self, token: str, updates: Sequence[Update]) -> Answer:
         """Make the updates durable, all of them or none, in their order. There may be none: then only the answer is wanted."""

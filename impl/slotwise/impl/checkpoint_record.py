@@ -17,9 +17,9 @@ class Sink(Protocol):
 class Recorded:
     """The engine's typed methods, each written to `sink` as a line of a trace, after its header. It replays equal on the specification."""
 
-    def __init__(self, profile: v.Profile, token: str, sink: Sink) -> None:
-        self._engine = Batcher(profile, token=token)
-        self._sink, self._header = sink, trace.header(profile, v.Setup(token))
+    def __init__(self, profile: v.Profile, setup: v.Setup, sink: Sink) -> None:
+        self._engine = Batcher(profile, token=setup.token, hint=setup.hint)
+        self._sink, self._header = sink, trace.header(profile, setup)
         sink.write(trace.encode(trace.Trace(self._header)))
 
     def step(self, command: v.Command) -> list[Observation]:

@@ -36,6 +36,10 @@ class Item:
         assert body is not None
         return Update(self.id, body)
 
+    @property
+    def settled(self) -> bool:
+        return bool(self._outcome)
+
     def settle(self, outcome: str) -> None:
         assert self._gate, f"nobody waits for {self.id}"
         assert not self._outcome, f"{self.id} was settled before"
@@ -97,6 +101,11 @@ class Outstanding:
     def __len__(self) -> int:
         return len(self._queue) + len(self._blocked) + len(self._waits)
 
+    @property
+    def blocks(self) -> bool:
+        """Somebody waits for an update."""
+        return bool(self._blocked)
+
     def is_refreshed(self, id: str) -> bool:
         return id in self._waits
 
@@ -149,8 +158,9 @@ class Outstanding:
 
 
 def tell(told: Iterable[Telling], first: BaseException | None) -> None:
-    """Everybody, in this order. All that go on together have one call, each of its owner's callback; what a callback raises is logged, and
-    harms nobody else."""
+    """Everybody, in this order. All that go on together have one call, each of its owner's callback; what a callback raises harms nobody else:
+    an error is logged, and what is none (an exit, an interrupt) is raised once everybody is told."""
+    exits: BaseException | None = None
     for who, outcome in told:
         if isinstance(who, Item):
             who.settle(outcome)
@@ -169,3 +179,7 @@ def tell(told: Iterable[Telling], first: BaseException | None) -> None:
                 callback(ids, None if outcome == "ok" else error_of(outcome, ids[0], first))
             except Exception:
                 log.exception("the callback of %s failed", ", ".join(ids))
+            except BaseException as error:
+                exits = error
+    if exits is not None:
+        raise exits

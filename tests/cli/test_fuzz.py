@@ -33,8 +33,8 @@ def test_without_arguments_it_runs_every_profile_and_ends_in_one_table(slotwise:
     assert head.split() == ["mechanism", "profile", "target", "steps", "steps/s", "rules", "floors", "result"]
     assert [tuple(row.split()[:2]) for row in rows] == EVERY
     for row in rows:
-        assert re.fullmatch(r"(admission|batching ) +\S+ +native +[\d,]+ +[\d,]+ +\d+/\d+ +- +no divergence", row), row
-    assert ended.err.splitlines()[0] == "7 profiles on native, 500 steps each, seed 0"
+        assert re.fullmatch(r"(admission|batching |spin     ) +\S+ +native +[\d,]+ +[\d,]+ +\d+/\d+ +- +no divergence", row), row
+    assert ended.err.splitlines()[0] == "11 profiles on native, 500 steps each, seed 0"
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -47,10 +47,33 @@ def test_a_profile_tells_the_mechanism(slotwise: Slotwise) -> None:
     run = json.loads(slotwise("fuzz", "--profile", "aws-durable-3.0.0", "--steps", "200", "--json").out)
     assert (run["mechanism"], run["profile"]) == ("batching", "aws-durable-3.0.0")
     both = json.loads(slotwise("fuzz", "--profile", "slotwise", "--steps", "200", "--json").out)["runs"]
-    assert [(run["mechanism"], run["profile"]) for run in both] == [("admission", "slotwise"), ("batching", "slotwise")]
+    assert [(run["mechanism"], run["profile"]) for run in both] == [("admission", "slotwise"), ("batching", "slotwise"), ("spin", "slotwise")]
     Path("mine.json").write_text('{"name": "mine", "discipline": {"type": "look-ahead", "hold": 0}}')
     own = json.loads(slotwise("fuzz", "--profile", "mine.json", "--steps", "200", "--json").out)
     assert (own["mechanism"], own["profile"]) == ("batching", "mine")
+    Path("mine.json").write_text('{"name": "mine", "discipline": {"type": "average"}, "wakes_all": true}')
+    own = json.loads(slotwise("fuzz", "--profile", "mine.json", "--steps", "200", "--json").out)
+    assert (own["mechanism"], own["profile"]) == ("spin", "mine")
+
+
+@pytest.mark.parametrize(("fault", "rule", "most"), [("panic_not_raised", "SPN-63", 8), ("due_after_equality", "SPN-6", 4), ("guard_ignored", "SPN-19", 60)])
+def test_a_failure_of_spinning_goes_on_through_every_command_too(slotwise: Slotwise, fault: str, rule: str, most: int) -> None:
+    target = f"native:faults/{fault}"
+    ended = slotwise("fuzz", "--target", target, "--profile", "slotwise", "--steps", "60000")
+    assert ended.code == exits.DIVERGENCE
+    assert ended.out.startswith(f"{rule}: the target differs from the rules\n")
+    (kept,) = Path(".slotwise").glob("*.slotwise.jsonl")
+    assert trace.read(kept).header.mechanism == "spin"
+    assert slotwise("replay", str(kept), "--target", target).code == exits.DIVERGENCE
+    assert slotwise("replay", str(kept)).code == exits.CLEAN
+    assert slotwise("shrink", str(kept), "--target", target, "-o", "short.slotwise.jsonl").code == exits.DIVERGENCE
+    assert len(trace.read(Path("short.slotwise.jsonl")).steps) <= len(trace.read(kept).steps) <= most
+    rejected = slotwise("replay", str(kept), "--target", "trio")
+    assert (rejected.code, "line 1: mechanism spin: trio does not know it" in rejected.line) == (exits.TRACE_REJECTED, True)
+    for played, code in ((target, 1), ("native", 0)):
+        Path("test_it.py").write_text(slotwise("emit-test", str(kept), "--target", played).out)
+        ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"], capture_output=True, text=True)
+        assert ran.returncode == code, ran.stdout
 
 
 def test_a_failure_of_batching_goes_on_through_every_command_too(slotwise: Slotwise) -> None:

@@ -38,7 +38,8 @@ def test_rules_lists_every_rule_and_law_once(slotwise: Slotwise) -> None:
     assert {rule["id"].split("-")[0] for rule in of_the_program} == {"SDK"}
     assert all(rule["decided"] for rule in of_the_program), "no campaign was run: they are counted in the scenarios"
     assert re.search(r"^SDK-17  batching_coordinator\.resume_wave +decided +\d+  in the scenarios$", of_batching.out, re.MULTILINE)
-    assert json.loads(slotwise("rules", "--json").out)["mechanisms"] == ["admission", "batching"]
+    assert json.loads(slotwise("rules", "--json").out)["mechanisms"] == [*MECHANISMS]
+    assert re.findall(r"^([A-Z]+-\d+) ", slotwise("rules", "spin").out, re.MULTILINE)[:3] == ["SPN-1", "SPN-2", "SPN-3"]
 
 
 @native

@@ -15,11 +15,19 @@ from slotwise.spec import vocabulary as v
 from .conftest import Slotwise
 
 WRONG = {
-    "bogus": ["No such command 'bogus'", "fuzz, replay, shrink, emit-test, rules, mutate, simulate, bench, ci"],
+    "bogus": ["No such command 'bogus'", "fuzz, replay, shrink, emit-test, rules, explore, mutate, simulate, bench, ci"],
     "fuzz --sed 3": ["slotwise fuzz: No such option: --sed"],
-    "fuzz rows": ["mechanism: found 'rows', expected admission or batching"],
+    "fuzz rows": ["mechanism: found 'rows', expected admission or batching or spin"],
     "fuzz batching --profile strict": ["profile: found 'strict', expected aws-durable-2.0.0, aws-durable-3.0.0, slotwise"],
     "fuzz batching --target trio": ["target trio: it knows admission, not batching"],
+    "fuzz spin --target trio": ["target trio: it knows admission, not spin"],
+    "fuzz spin --profile strict": ["profile: found 'strict', expected ep-cpu-orig, ep-cpu-before, ep-cpu-after, slotwise"],
+    "fuzz batching --target native:faults/guard_ignored": ["it is a fault of spin, not of batching"],
+    "explore": ["slotwise explore: Missing argument 'MECHANISM'"],
+    "explore rows": ["mechanism: found 'rows', expected admission or batching or spin"],
+    "explore spin --scope huge": ["scope: found 'huge', expected tiny or small"],
+    "explore spin --depth 0": ["slotwise explore: Invalid value for '--depth'"],
+    "explore spin --target trio": ["target trio: it knows admission, not spin"],
     "fuzz admission --target native:faults/slack_never_shrinks": ["it is a fault of batching, not of admission"],
     "fuzz admission more": ["more"],
     "fuzz --profile mine": ["profile: found 'mine', expected strict, data-designer-0.8, data-designer-0.9, slotwise"],
@@ -131,7 +139,7 @@ def test_help_lists_what_there_is_and_nothing_else(slotwise: Slotwise) -> None:
     assert ended.code == exits.CLEAN
     assert slotwise("--help") == ended
     listed = [line.split()[0] for line in ended.out.partition("Commands:")[2].splitlines() if line.startswith("  ") and not line.startswith("   ")]
-    assert listed[: len(main.COMMANDS)] == main.COMMANDS == ["fuzz", "replay", "shrink", "emit-test", "rules", "mutate", "simulate", "bench", "ci"]
+    assert listed[: len(main.COMMANDS)] == main.COMMANDS == ["fuzz", "replay", "shrink", "emit-test", "rules", "explore", "mutate", "simulate", "bench", "ci"]
     for command in main.COMMANDS:
         assert slotwise(command, "--help").code == exits.CLEAN
 
@@ -146,7 +154,7 @@ def test_the_gravest_code_counts() -> None:
 def test_it_is_a_program() -> None:
     program = [sys.executable, "-m", "slotwise.cli.main"]
     ended = subprocess.run([*program, "fuzz", "rows"], capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (exits.USAGE, "", "slotwise: mechanism: found 'rows', expected admission or batching\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (exits.USAGE, "", "slotwise: mechanism: found 'rows', expected admission or batching or spin\n")
     reader = subprocess.run(f"{sys.executable} -m slotwise.cli.main rules | head -n 1", shell=True, capture_output=True, text=True)
     assert reader.stdout.startswith("QUE-1")
     assert "Error" not in reader.stderr

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import pytest
 
-from slotwise.fuzz import contracts, contracts_batching, mutants, symbolic
+from slotwise.fuzz import contracts, contracts_batching, contracts_spin, mutants, symbolic
 from slotwise.fuzz.symbolic import CONFIRMED, RULES, all_contracts, drift, kept, rule_of
 from slotwise.spec.mechanisms import MECHANISMS
 
-SOME = {int: (0, 1, 2, 3, 1024, 5000), bool: (False, True), int | None: (None, 0, 1, 3, 1024), str | None: (None, "", "l1", "x")}
+SOME = {int: (0, 1, 2, 3, 11 * 1024, 1024, 5000), bool: (False, True), int | None: (None, 0, 1, 3, 1024), str | None: (None, "", "l1", "x")}
 
 
 def preconditions(contract: Callable[..., None]) -> set[int]:
@@ -42,7 +42,7 @@ def meant(contract: Callable[..., None], arguments: tuple[object, ...]) -> bool:
 def tried(contract: Callable[..., None]) -> int:
     kinds = inspect.get_annotations(contract, eval_str=True)
     choices = [SOME[kinds[name]] for name in inspect.signature(contract).parameters]
-    return sum(meant(contract, arguments) for arguments in itertools.islice(itertools.product(*choices), 2000))
+    return sum(meant(contract, arguments) for arguments in itertools.islice(itertools.product(*choices), 5000))
 
 
 @pytest.mark.parametrize("name", all_contracts())
@@ -64,6 +64,7 @@ def test_most_rules_are_proved() -> None:
     named = {rule_of(name) for name in kept()}
     assert len(named & MECHANISMS["admission"].rule_book.keys()) >= 0.8 * len(MECHANISMS["admission"].rule_book)
     assert len(named & MECHANISMS["batching"].rule_book.keys()) >= 0.3 * len(MECHANISMS["batching"].rule_book), "the others are about lists and names, not numbers"
+    assert len(named & MECHANISMS["spin"].rule_book.keys()) >= 0.2 * len(MECHANISMS["spin"].rule_book), "the others are steps of a pool, not numbers"
     assert named <= RULES.keys()
     with pytest.raises(ValueError, match="no rule SLT-99"):
         rule_of("slt_99_nothing")
@@ -87,12 +88,19 @@ WRONG = {
     "refresh.guarded: return (min(quarter, others[0] - quickest) if others else quarter) - quickest -> return (max(quarter, others[0] - quickest) if others else quarter) - quickest":
         "ref_2_a_guard_is_at_most_a_quarter_of_a_round_trip",
     "aws_durable_batch.has_enough: return updates + empties >= most -> return updates + empties > most": "aws_23_all_empties_count_for_one",
+    "spin_window.is_due: return elapsed >= due -> return elapsed > due": "spn_6_due_an_interval_after_the_reading_before",
+    "spin_policy.halved: return max(window // 2, floor) -> return max(window // 3, floor)": "spn_11_halves_down_to_the_floor",
+    "spin_policy.is_guarded: return guard > 8 * park -> return guard < 8 * park": "spn_17_never_beyond_eleven_parks",
+    "spin_policy.next_guard: return max(-16 * park, guard + paid - even - (even >> 3)) -> return max(-16 * park, guard + paid - even - (even >> 2))":
+        "spn_17_what_is_paid_is_nine_eighths_and_what_the_guard_gains",
+    "spin_dispatcher.needed: return min(total - 1, sleepers) -> return min(total - 0, sleepers)": "spn_57_one_for_every_task_but_one",
 }
 #: The names by which the contracts call the rule modules.
 CALLED = {
     contracts: {"a": "admission", "q": "fair_queue", "bounded_borrow": "bounded_borrow", "slot_time": "slot_time", "strict": "strict"},
     contracts_batching: {"hold": "batching_hold", "line": "batching_line", "plans": "batching_plan", "state": "batching_state", "b": "batching", **{
         module: module for module in ("refresh", "batching_answers", "aws_durable_state", "aws_durable_batch", "aws_durable_heap", "aws_durable_thread", "collector")}},
+    contracts_spin: {"dispatcher": "spin_dispatcher", "policy": "spin_policy", "pool": "spin_pool", "window": "spin_window"},
 }  # fmt: skip
 
 

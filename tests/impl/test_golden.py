@@ -7,19 +7,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slotwise.impl import Admission, Batcher
+from slotwise.impl import Admission, Batcher, Spinner
 from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.trace import SUFFIX, Header, decode
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TRACES = sorted(GOLDEN.rglob(f"*{SUFFIX}"))
-ENGINES: dict[str, type[Admission] | type[Batcher]] = {"admission": Admission, "batching": Batcher}
+Engine = Admission | Batcher | Spinner
+ENGINES: dict[str, type[Engine]] = {"admission": Admission, "batching": Batcher, "spin": Spinner}
 named = pytest.mark.parametrize("path", TRACES, ids=lambda path: str(path.relative_to(GOLDEN)).removesuffix(SUFFIX))
 
 
-def engine_of(header: Header) -> Admission | Batcher:
-    setup = header.setup
-    return Batcher(header.profile, token=setup.token, hint=setup.hint) if header.mechanism == "batching" else Admission(header.profile, setup.capacity)
+def engine_of(header: Header) -> Engine:
+    profile, setup = header.profile, header.setup
+    match header.mechanism:
+        case "batching":
+            return Batcher(profile, token=setup.token, hint=setup.hint)
+        case "spin":
+            return Spinner(profile, setup)
+        case _:
+            return Admission(profile, setup.capacity)
 
 
 @named

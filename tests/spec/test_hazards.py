@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from slotwise.spec import batching_vocabulary
+from slotwise.spec import batching_vocabulary, spin_vocabulary
 from slotwise.spec import vocabulary as v
 from slotwise.spec.mechanisms import MECHANISMS, Mechanism
 from slotwise.spec.trace import SUFFIX, Header, read
@@ -63,10 +63,14 @@ def test_comes_of_its_switch(path: Path) -> None:
     assert not laws_of(trace.header) <= broken(trace.header, trace.commands, healed)
 
 
-def test_every_switch_of_the_published_collector_has_a_trace() -> None:
+def switches(profile: type[Any]) -> set[str]:
+    return {field.name for field in msgspec.structs.fields(profile) if field.type in (bool, "bool")}
+
+
+def test_every_switch_of_the_published_systems_has_a_trace() -> None:
     """But that of another SDK, and that of coordinators, which have no commands of their own."""
-    published = {field.name for field in msgspec.structs.fields(batching_vocabulary.Profile)} - {"name", "discipline", "settles_by_older", "waits_are_retimed"}
-    assert set(SWITCHES.values()) == published
+    published = switches(batching_vocabulary.Profile) | switches(spin_vocabulary.Profile)
+    assert set(SWITCHES.values()) == published - {"settles_by_older", "waits_are_retimed"}
 
 
 @named

@@ -22,10 +22,12 @@ from slotwise.spec.mechanisms import MECHANISMS, mechanism_of
 
 SEED = 2026
 PROFILES: list[Any] = [profile for mechanism in MECHANISMS.values() for profile in mechanism.profiles.values()]
-#: A fault for each discipline (mechanism, profile, fault) that the search has to find within so many steps; else it would find nothing else either.
+#: A fault for each discipline, or profile (mechanism, profile, fault), that the search has to find within so many steps; else it would find nothing else either.
 CANARIES = (
     ("admission", "strict", "strict_limit_off_by_one"), ("admission", "data-designer-0.9", "debt_not_charged"), ("admission", "slotwise", "look_ahead_dropped"),
     ("batching", "aws-durable-3.0.0", "published_limit_off_by_one"), ("batching", "slotwise", "count_limit_off_by_one"),
+    ("spin", "ep-cpu-orig", "window_doubles_beyond_the_cap"), ("spin", "ep-cpu-before", "no_deadline_while_pausing"), ("spin", "ep-cpu-after", "next_yield_from_after_the_last"),
+    ("spin", "slotwise", "guard_ignored"),
 )  # fmt: skip
 CANARY_STEPS = 20_000
 

@@ -22,10 +22,10 @@ ENDS = """Ends with 0 clean, 1 divergence, 2 broken law, 3 nondeterminism, 4 flo
 
 app = typer.Typer(help=HELP, epilog=ENDS, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
-MechanismArgument = Annotated[str | None, typer.Argument(metavar="MECHANISM", help="admission or batching; both, if left out.", show_default=False)]
+MechanismArgument = Annotated[str | None, typer.Argument(metavar="MECHANISM", help="admission, batching or spin; all, if left out.", show_default=False)]
 TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, *.slotwise.jsonl.", show_default=False)]
 TargetOption = Annotated[str, typer.Option("--target", metavar="T", help="native, native:faults/NAME, reference, trio, data-designer, aws-durable, package.module:factory, or pipe:COMMAND.")]
-ProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, aws-durable-2.0.0, aws-durable-3.0.0, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
+ProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, aws-durable-2.0.0, aws-durable-3.0.0, ep-cpu-orig, ep-cpu-before, ep-cpu-after, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
 AdmissionProfileOption = Annotated[str | None, typer.Option("--profile", metavar="P", help="strict, data-designer-0.8, data-designer-0.9, slotwise, or a .json file; all that fit, if left out.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -99,6 +99,21 @@ def rules(
     from slotwise.cli.rules import run
 
     return run(mechanism, json, html)
+
+
+@app.command()
+def explore(
+    mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", help="admission, batching or spin.", show_default=False)],
+    scope: Annotated[str, typer.Option("--scope", metavar="tiny|small", help="How much there is to put in order.")] = "tiny",
+    depth: Annotated[int | None, typer.Option("--depth", min=1, metavar="D", help="So many commands at most; until nothing is new, if left out.", show_default=False)] = None,
+    target: TargetOption = "native",
+    profile: ProfileOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Every order in which a few commands can come, state by state; of spin also every schedule of a few threads on one processor or two."""
+    from slotwise.cli.explore import run
+
+    return run(mechanism, scope, depth, target, profile, json)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, get_args
 
 from slotwise.spec.mechanisms import MECHANISMS, Mechanism
-from slotwise.spec.rules import BATCHING, EVERY
+from slotwise.spec.rules import BATCHING, EVERY, SPIN
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }
@@ -29,6 +29,8 @@ TITLES = {
     "aws_durable": "Discipline: aws-durable", "aws_durable_thread": "aws-durable: the thread", "aws_durable_batch": "aws-durable: one request",
     "aws_durable_heap": "aws-durable: refreshes", "aws_durable_answers": "aws-durable: answers",
     "batching_sdk": "The program of batching", "batching_coordinator": "The program of batching: coordinators",
+    "spin": "Spin, yield, park", "spin_window": "A spin window", "spin_policy": "Window policies", "spin_pool": "The pool", "spin_worker": "A worker", "spin_dispatcher": "A dispatcher",
+    "spin_barrier": "The readiness barrier",
 }  # fmt: skip
 
 
@@ -61,7 +63,7 @@ def heading(id: str) -> str:
 def one(rule: dict[str, Any]) -> str:
     module, _, name = rule["function"].rpartition(".")
     code = without_sentence(inspect.getsource(inspect.unwrap(getattr(import_module(module), name))))
-    under = "every discipline" if tuple(rule["disciplines"]) in (EVERY, BATCHING) else ", ".join(rule["disciplines"])
+    under = "every discipline" if tuple(rule["disciplines"]) in (EVERY, BATCHING, SPIN) else ", ".join(rule["disciplines"])
     switch = f" · only with <code>{rule['switch']}</code>" if rule["switch"] else ""
     switch += f" · not with <code>{rule['off']}</code>" if rule["off"] else ""
     faults = rule["faults"]

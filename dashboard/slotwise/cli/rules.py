@@ -52,7 +52,7 @@ def known(mechanism: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-FAMILIES = ("QUE", "ADM", "STR", "BOR", "SLT", "COL", "BAT", "REF", "AWS", "SDK")
+FAMILIES = ("QUE", "ADM", "STR", "BOR", "SLT", "COL", "BAT", "REF", "AWS", "SDK", "SPN")
 
 
 def show(rules: list[dict[str, Any]], laws: list[dict[str, Any]]) -> None:

@@ -37,7 +37,7 @@ def _lines(failure: Failure, target: str) -> Iterator[str]:
     yield f'"""{sentence.replace(chr(34) * 3, chr(39) * 3)}"""'
     yield "from slotwise.fuzz import targets"
     yield "from slotwise.fuzz.judges import judge"
-    imports = [(mechanism.commands["pump"].__module__, sorted(names, key=_import_order)), *([(mechanism.law_book.__name__, ["LAWS"])] if failure.kind == "law" else [])]
+    imports = [(next(iter(mechanism.commands.values())).__module__, sorted(names, key=_import_order)), *([(mechanism.law_book.__name__, ["LAWS"])] if failure.kind == "law" else [])]
     for module, imported in sorted(imports):
         yield f"from {module} import {', '.join(imported)}"
     yield ""

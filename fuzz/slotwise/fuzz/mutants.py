@@ -26,7 +26,7 @@ PACKAGE = "slotwise.spec"
 #: In the order in which they import each other.
 COPIED = MECHANISMS["admission"].rules
 MUTATED = COPIED[1:]
-NOT_MUTATED = {"state", "bits", "_item", "_waiter"}
+NOT_MUTATED = {"state", "bits", "_item", "_waiter", "_worker", "_memory", "_kept"}
 #: Turns of the `while` loops of a mutant in one step, before it is given up as endless.
 MOST_TURNS = 10_000
 

@@ -22,6 +22,14 @@ class Reference:
         self.step_ = self._spec.step
         self.decided: list[str] = self._spec.decided         # by the last step of any model of this spec, in order
 
+    @classmethod
+    def of(cls, profile: Any, model: Any) -> Reference:
+        """Around a model that there is already."""
+        found = object.__new__(cls)
+        found._spec = mechanism_of(profile).spec
+        found.model, found.step_, found.decided = model, found._spec.step, found._spec.decided
+        return found
+
     def step(self, command: Any) -> list[Observation]:
         observations: list[Observation] = self.step_(self.model, command)
         return observations

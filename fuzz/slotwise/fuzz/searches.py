@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from slotwise.spec import batching_vocabulary
+from slotwise.spec import batching_vocabulary, spin_vocabulary
 from slotwise.spec.mechanisms import MECHANISMS, Mechanism, mechanism_of
 from slotwise.spec.trace import Trace
 
@@ -68,6 +68,16 @@ def _unlimited(profile: batching_vocabulary.Profile) -> batching_vocabulary.Prof
     return changed(profile, discipline=changed(profile.discipline, bytes=0, updates=1))
 
 
+def _spinner(engine: Any, profile: Any, setup: Any, **fault: str) -> Any:
+    return engine(profile, setup, **fault)
+
+
+def _with_its_own_numbers(profile: spin_vocabulary.Profile) -> spin_vocabulary.Profile:
+    """The generator draws smaller ones."""
+    own: spin_vocabulary.Profile = import_module("slotwise.fuzz.generate_spin").unshrunk(profile)
+    return own
+
+
 def _searches() -> Mapping[str, Search]:
     admission = Search(
         MECHANISMS["admission"], "", lambda setup: dict(setup.capacity), {"r": 1}, "Admission", lambda engine, profile, setup, **fault: engine(profile, setup, **fault), "FAULTS",
@@ -76,7 +86,10 @@ def _searches() -> Mapping[str, Search]:
     batching = Search(
         MECHANISMS["batching"], "_batching", lambda setup: setup, batching_vocabulary.Setup(), "Batcher", _batcher, "BATCHING_FAULTS", ("drop_rounds", "drop_commands"), True, _unlimited,
     )  # fmt: skip
-    return {"admission": admission, "batching": batching}
+    spin = Search(
+        MECHANISMS["spin"], "_spin", lambda setup: setup, spin_vocabulary.Setup(), "Spinner", _spinner, "SPIN_FAULTS", ("drop_rounds", "drop_commands", "join"), True, _with_its_own_numbers,
+    )  # fmt: skip
+    return {"admission": admission, "batching": batching, "spin": spin}
 
 
 SEARCHES = _searches()

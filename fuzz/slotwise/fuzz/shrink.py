@@ -219,6 +219,13 @@ class Shrinker:
                 left += 1
         return gained
 
+    def join(self) -> bool:
+        """Neighbours that can be one command become one."""
+        gained = False
+        while any(self.attempt([Op(command) for command in joined]) for joined in self.search.simpler.merged([op.command for op in self.case.ops])):
+            gained = True
+        return gained
+
     def drop_tasks(self) -> bool:
         gained = False
         for at in range(len(self.case.ops) - 1, -1, -1):

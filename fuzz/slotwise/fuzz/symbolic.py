@@ -1,4 +1,4 @@
-"""Proves the contracts of `contracts` and `contracts_batching` with CrossHair, and keeps a verdict on each in `verdicts.json`.
+"""Proves the contracts of `contracts`, `contracts_batching` and `contracts_spin` with CrossHair, and keeps a verdict on each in `verdicts.json`.
 
 `python -m slotwise.fuzz.symbolic` compares with the kept verdicts and ends with 1 where they have drifted: a contract is refuted or no
 longer confirmed, or is not kept, or a kept one is gone. `--keep` writes them anew. Needs the `lint` extra.
@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from slotwise.fuzz import contracts, contracts_batching
+from slotwise.fuzz import contracts, contracts_batching, contracts_spin
 from slotwise.spec.mechanisms import MECHANISMS
 
-MODULES = (contracts, contracts_batching)
+MODULES = (contracts, contracts_batching, contracts_spin)
 RULES = {id: rule for mechanism in MECHANISMS.values() for id, rule in mechanism.rule_book.items()}
 KEPT = Path(__file__).with_name("verdicts.json")
 #: Most seconds for one contract. All of them together took 20 s when they were kept.

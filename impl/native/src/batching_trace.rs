@@ -1,29 +1,12 @@
 //! The trace file of mechanism `batching`: reads its header and commands, writes what is seen in the same notation.
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::batching_words::{Command, FURTHEST, MANY, Profile, Refresh, Seen, Submit, Time};
 use crate::collector::Collector;
 use crate::faults::Faults;
-use crate::trace::{FORMAT, Word, in_line, integer, named, play, quoted, text, within};
+use crate::line::{Header, define_line};
+use crate::trace::{Word, in_line, integer, named, play, quoted, text, within};
 use crate::words::{LATEST, MOST, Text};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Header<'a> {
-    slotwise: i64,
-    #[serde(borrow)]
-    mechanism: Word<'a>,
-    profile: Profile,
-    #[serde(borrow)]
-    setup: Setup<'a>,
-    #[serde(default, rename = "seed")]
-    _seed: IgnoredAny,
-    #[serde(default, rename = "targets")]
-    _targets: IgnoredAny,
-    #[serde(default, rename = "note")]
-    _note: IgnoredAny,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,52 +20,24 @@ struct Setup<'a> {
 /// The token of a collector's first request, unless it is given another.
 pub const TOKEN: &str = "token-0";
 
-/// Any command: which fields it must have, and may have, depends on what it is.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line<'a> {
-    #[serde(borrow, rename = "do")]
-    what: Word<'a>,
-    #[serde(default)]
-    at: i64,
-    #[serde(borrow, default)]
-    id: Option<Word<'a>>,
-    #[serde(default)]
-    size: Option<i64>,
-    #[serde(default)]
-    sync: Option<bool>,
-    #[serde(default)]
-    empty: Option<bool>,
-    #[serde(borrow, default)]
-    parent: Option<Word<'a>>,
-    #[serde(default)]
-    ends: Option<bool>,
-    #[serde(default, rename = "final")]
-    is_final: Option<bool>,
-    #[serde(default)]
-    key: Option<i64>,
-    #[serde(default)]
-    due: Option<i64>,
-    #[serde(borrow, default)]
-    owner: Option<Word<'a>>,
-    #[serde(default)]
-    index: Option<i64>,
-    #[serde(default)]
-    running: Option<i64>,
-    #[serde(default)]
-    outside: Option<i64>,
-    #[serde(borrow, default)]
-    token: Option<Word<'a>>,
-    #[serde(default)]
-    stamp: Option<i64>,
-    #[serde(borrow, default)]
-    done: Option<Vec<Word<'a>>>,
-    #[serde(borrow, default)]
-    marker: Option<Word<'a>>,
-    #[serde(default, rename = "saw")]
-    _saw: IgnoredAny,
-    #[serde(default, rename = "rules")]
-    _rules: IgnoredAny,
+define_line! {
+    id "id": Word<'a>,
+    size "size": i64,
+    sync "sync": bool,
+    empty "empty": bool,
+    parent "parent": Word<'a>,
+    ends "ends": bool,
+    is_final "final": bool,
+    key "key": i64,
+    due "due": i64,
+    owner "owner": Word<'a>,
+    index "index": i64,
+    running "running": i64,
+    outside "outside": i64,
+    token "token": Word<'a>,
+    stamp "stamp": i64,
+    done "done": Vec<Word<'a>>,
+    marker "marker": Word<'a>,
 }
 
 /// A name that may be left out.
@@ -137,30 +92,8 @@ fn fields(what: &str) -> Result<&'static [&'static str], String> {
 
 impl<'a> Line<'a> {
     fn command(self) -> Result<(Command<'a>, i64), String> {
-        let given = [
-            ("id", self.id.is_some()),
-            ("size", self.size.is_some()),
-            ("sync", self.sync.is_some()),
-            ("empty", self.empty.is_some()),
-            ("parent", self.parent.is_some()),
-            ("ends", self.ends.is_some()),
-            ("final", self.is_final.is_some()),
-            ("key", self.key.is_some()),
-            ("due", self.due.is_some()),
-            ("owner", self.owner.is_some()),
-            ("index", self.index.is_some()),
-            ("running", self.running.is_some()),
-            ("outside", self.outside.is_some()),
-            ("token", self.token.is_some()),
-            ("stamp", self.stamp.is_some()),
-            ("done", self.done.is_some()),
-            ("marker", self.marker.is_some()),
-        ];
         let what = &*self.what.0;
-        let fields = fields(what)?;
-        if let Some((field, _)) = given.iter().find(|(field, is)| *is && !fields.contains(field)) {
-            return Err(format!("{what} has no field `{field}`"));
-        }
+        self.check(fields(what)?)?;
         let id = self.id.map(|id| id.0);
         let owner = self.owner.map_or("".into(), |owner| owner.0);
         let missing = || format!("field `id` of {what} is missing");
@@ -207,13 +140,7 @@ pub fn command(line: &[u8]) -> Result<(Command<'_>, i64), String> {
 
 /// Set up a collector as the header line of a trace says.
 pub fn header(line: &[u8], faults: Faults) -> Result<Collector, String> {
-    let header: Header = serde_json::from_slice(line).map_err(in_line)?;
-    if header.slotwise != FORMAT {
-        return Err(format!("field `slotwise`: format {} is not known; this engine reads {FORMAT}", header.slotwise));
-    }
-    if header.mechanism.0 != "batching" {
-        return Err(format!("field `mechanism`: expected batching, found {:?}", header.mechanism.0));
-    }
+    let header = Header::<Profile, Setup>::read(line, "batching")?;
     let token = header.setup.token.map_or(TOKEN.into(), |token| token.0);
     set_up(&header.profile, &token, header.setup.hint, faults)
 }

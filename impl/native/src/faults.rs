@@ -12,7 +12,7 @@ pub struct Faults(Option<&'static str>);
 impl Faults {
     /// The fault of that name, or none if the catalogue has no such.
     pub fn named(name: &str) -> Option<Self> {
-        catalogue().chain(batching_catalogue()).find(|known| known.0 == name).map(|known| Faults(Some(known.0)))
+        catalogue().chain(batching_catalogue()).chain(spin_catalogue()).find(|known| known.0 == name).map(|known| Faults(Some(known.0)))
     }
 
     #[inline]
@@ -43,6 +43,12 @@ pub fn catalogue() -> impl Iterator<Item = &'static Fault> {
 #[cfg(feature = "faults")]
 pub fn batching_catalogue() -> impl Iterator<Item = &'static Fault> {
     crate::batching::FAULTS.iter().chain(crate::aws_durable::FAULTS)
+}
+
+/// The faults of the pool that spins.
+#[cfg(feature = "faults")]
+pub fn spin_catalogue() -> impl Iterator<Item = &'static Fault> {
+    crate::spin_faults::FAULTS.iter()
 }
 
 /// No fault.

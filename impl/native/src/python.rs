@@ -198,17 +198,14 @@ impl Admission {
     #[cfg(not(feature = "faults"))]
     #[staticmethod]
     fn run<'py>(py: Python<'py>, trace: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let seen = py.detach(|| trace::run(trace, NO_FAULT)).map_err(wrong)?;
-        Ok(PyBytes::new(py, &seen))
+        self::run(py, trace, NO_FAULT, trace::run)
     }
 
     #[cfg(feature = "faults")]
     #[staticmethod]
     #[pyo3(signature = (trace, *, fault = None))]
     fn run<'py>(py: Python<'py>, trace: &[u8], fault: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
-        let faults = read_fault(fault)?;
-        let seen = py.detach(|| trace::run(trace, faults)).map_err(wrong)?;
-        Ok(PyBytes::new(py, &seen))
+        self::run(py, trace, read_fault(fault)?, trace::run)
     }
 }
 
@@ -228,11 +225,28 @@ pub fn read_profile<P: DeserializeOwned>(profile: &Any<'_>, vocabulary: &Bound<'
             .or_else(|_| Err(wrong(format!("no profile is called {:?}; there are {}", name.to_str()?, names()?.join(", ")))))?;
         return read_profile(&found, vocabulary);
     }
-    let json = match profile.cast::<PyBytes>() {
+    read_json(profile, "profile")
+}
+
+/// A struct of a vocabulary: itself, or its JSON.
+pub fn read_json<T: DeserializeOwned>(value: &Any<'_>, what: &str) -> PyResult<T> {
+    let py = value.py();
+    let json = match value.cast::<PyBytes>() {
         Ok(bytes) => bytes.clone(),
-        Err(_) => py.import(intern!(py, "msgspec.json"))?.getattr(intern!(py, "encode"))?.call1((profile,))?.cast_into::<PyBytes>()?,
+        Err(_) => py.import(intern!(py, "msgspec.json"))?.getattr(intern!(py, "encode"))?.call1((value,))?.cast_into::<PyBytes>()?,
     };
-    serde_json::from_slice(json.as_bytes()).map_err(|error| wrong(format!("not a profile: {error}")))
+    serde_json::from_slice(json.as_bytes()).map_err(|error| wrong(format!("not a {what}: {error}")))
+}
+
+/// Play a whole trace; other threads run meanwhile.
+pub fn run<'py>(
+    py: Python<'py>,
+    trace: &[u8],
+    faults: Faults,
+    play: impl Fn(&[u8], Faults) -> Result<Vec<u8>, String> + Send + Sync,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let seen = py.detach(|| play(trace, faults)).map_err(wrong)?;
+    Ok(PyBytes::new(py, &seen))
 }
 
 /// The commands that classes of a vocabulary stand for: their tags. Any copy of the vocabulary will do.
@@ -384,10 +398,25 @@ fn cycle(py: Python<'_>, load: &str, profile: &str, groups: u32, cycles: u32) ->
 fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Admission>()?;
     module.add_class::<crate::python_batching::Batcher>()?;
+    module.add_class::<crate::python_spin::Spinner>()?;
     #[cfg(not(feature = "faults"))]
     {
         module.add_function(wrap_pyfunction!(crate::python_simulation::simulate, module)?)?;
         module.add_function(wrap_pyfunction!(crate::python_simulation::simulate_batching, module)?)?;
+    }
+    #[cfg(all(not(feature = "faults"), target_os = "linux", not(loom)))]
+    {
+        use crate::python_pool::{Kernel, Pool, axpy, calibrate, spin_ns, sum_of_squares};
+        module.add_class::<Pool>()?;
+        module.add_class::<Kernel>()?;
+        for function in [
+            wrap_pyfunction!(spin_ns, module)?,
+            wrap_pyfunction!(sum_of_squares, module)?,
+            wrap_pyfunction!(axpy, module)?,
+            wrap_pyfunction!(calibrate, module)?,
+        ] {
+            module.add_function(function)?;
+        }
     }
     module.add("LOADS", PyTuple::new(module.py(), crate::cycle::LOADS)?)?;
     module.add_function(wrap_pyfunction!(cycle, module)?)
@@ -410,5 +439,7 @@ fn _faulty(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FAULTS", PyTuple::new(py, faults)?)?;
     let faults = crate::faults::batching_catalogue().map(shown).collect::<PyResult<Vec<_>>>()?;
     module.add("BATCHING_FAULTS", PyTuple::new(py, faults)?)?;
+    let faults = crate::faults::spin_catalogue().map(shown).collect::<PyResult<Vec<_>>>()?;
+    module.add("SPIN_FAULTS", PyTuple::new(py, faults)?)?;
     fill(module)
 }

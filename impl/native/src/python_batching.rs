@@ -261,17 +261,14 @@ impl Batcher {
     #[cfg(not(feature = "faults"))]
     #[staticmethod]
     fn run<'py>(py: Python<'py>, trace: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let seen = py.detach(|| trace::run(trace, NO_FAULT)).map_err(wrong)?;
-        Ok(PyBytes::new(py, &seen))
+        crate::python::run(py, trace, NO_FAULT, trace::run)
     }
 
     #[cfg(feature = "faults")]
     #[staticmethod]
     #[pyo3(signature = (trace, *, fault = None))]
     fn run<'py>(py: Python<'py>, trace: &[u8], fault: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
-        let faults = read_fault(fault)?;
-        let seen = py.detach(|| trace::run(trace, faults)).map_err(wrong)?;
-        Ok(PyBytes::new(py, &seen))
+        crate::python::run(py, trace, read_fault(fault)?, trace::run)
     }
 }
 

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Error as _, MapAccess, Visitor};
 
 use crate::admission::Admission;
 use crate::faults::Faults;
 use crate::ledger::Ledger;
+use crate::line::{Header, define_line};
 use crate::words::{About, Claim, Command, GroupIn, HEAVIEST, LATEST, LONGEST_NAME, MOST, Profile, Seen, Spec, TaskIn, Text, WEIGHT_UNIT};
 
 pub const FORMAT: i64 = 1;
@@ -51,58 +52,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for Units<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header<'a> {
-    slotwise: i64,
-    #[serde(borrow)]
-    mechanism: Word<'a>,
-    profile: Profile,
-    #[serde(borrow)]
-    setup: Setup<'a>,
-    #[serde(default, rename = "seed")]
-    _seed: IgnoredAny,
-    #[serde(default, rename = "targets")]
-    _targets: IgnoredAny,
-    #[serde(default, rename = "note")]
-    _note: IgnoredAny,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Setup<'a> {
     #[serde(borrow)]
     capacity: Units<'a>,
 }
 
-/// Any command: which fields it must have, and may have, depends on what it is.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line<'a> {
-    #[serde(borrow, rename = "do")]
-    what: Word<'a>,
-    #[serde(default)]
-    at: i64,
-    #[serde(borrow, default)]
-    tasks: Option<Vec<LineTask<'a>>>,
-    #[serde(borrow, default)]
-    groups: Option<Vec<LineGroup<'a>>>,
-    #[serde(borrow, default)]
-    task: Option<Word<'a>>,
-    #[serde(borrow, default)]
-    group: Option<Word<'a>>,
-    #[serde(borrow, default)]
-    prefix: Option<Word<'a>>,
-    #[serde(default)]
-    at_most: Option<i64>,
-    #[serde(default)]
-    version: Option<i64>,
-    #[serde(default)]
-    lease: Option<i64>,
-    #[serde(borrow, default)]
-    claim: Option<LineClaim<'a>>,
-    #[serde(default, rename = "saw")]
-    _saw: IgnoredAny,
-    #[serde(default, rename = "rules")]
-    _rules: IgnoredAny,
+define_line! {
+    tasks "tasks": Vec<LineTask<'a>>,
+    groups "groups": Vec<LineGroup<'a>>,
+    task "task": Word<'a>,
+    group "group": Word<'a>,
+    prefix "prefix": Word<'a>,
+    at_most "at_most": i64,
+    version "version": i64,
+    lease "lease": i64,
+    claim "claim": LineClaim<'a>,
 }
 
 #[derive(Deserialize)]
@@ -193,33 +157,25 @@ pub fn spec(weight: f64, share_limit: Option<i64>, running_limit: Option<i64>) -
     })
 }
 
+/// The fields that a command may have.
+fn fields(what: &str) -> Result<&'static [&'static str], String> {
+    Ok(match what {
+        "enqueue" => &["tasks", "groups"],
+        "discard" => &["task"],
+        "discard_where" => &["group", "prefix"],
+        "pump" => &["at_most"],
+        "select" | "explain" => &[],
+        "commit" => &["task", "version"],
+        "release" => &["lease", "claim"],
+        _ => return Err(format!("field `do`: no command {what:?} is known")),
+    })
+}
+
 impl<'a> Line<'a> {
     fn command(self) -> Result<(Command<'a>, i64), String> {
-        let given = [
-            ("tasks", self.tasks.is_some()),
-            ("groups", self.groups.is_some()),
-            ("task", self.task.is_some()),
-            ("group", self.group.is_some()),
-            ("prefix", self.prefix.is_some()),
-            ("at_most", self.at_most.is_some()),
-            ("version", self.version.is_some()),
-            ("lease", self.lease.is_some()),
-            ("claim", self.claim.is_some()),
-        ];
         let what = &*self.what.0;
-        let (fields, text): (&[&str], _) = match what {
-            "enqueue" => (&["tasks", "groups"], None),
-            "discard" => (&["task"], self.task.map(|task| task.0)),
-            "discard_where" => (&["group", "prefix"], None),
-            "pump" => (&["at_most"], None),
-            "select" | "explain" => (&[], None),
-            "commit" => (&["task", "version"], self.task.map(|task| task.0)),
-            "release" => (&["lease", "claim"], None),
-            _ => return Err(format!("field `do`: no command {what:?} is known")),
-        };
-        if let Some((field, _)) = given.iter().find(|(field, is)| *is && !fields.contains(field)) {
-            return Err(format!("{what} has no field `{field}`"));
-        }
+        self.check(fields(what)?)?;
+        let text = self.task.map(|task| task.0);
         let need = |field: &str| format!("field `{field}` of {what} is missing");
         let command = match what {
             "enqueue" => {
@@ -280,13 +236,7 @@ pub fn command(line: &[u8]) -> Result<(Command<'_>, i64), String> {
 
 /// Set up a scheduler as the header line of a trace says.
 pub fn header(line: &[u8], faults: Faults) -> Result<Admission, String> {
-    let header: Header = serde_json::from_slice(line).map_err(in_line)?;
-    if header.slotwise != FORMAT {
-        return Err(format!("field `slotwise`: format {} is not known; this engine reads {FORMAT}", header.slotwise));
-    }
-    if header.mechanism.0 != "admission" {
-        return Err(format!("field `mechanism`: expected admission, found {:?}", header.mechanism.0));
-    }
+    let header = Header::<Profile, Setup>::read(line, "admission")?;
     let capacity: Vec<(String, i64)> = header.setup.capacity.0.into_iter().map(|(name, units)| (name.into_owned(), units)).collect();
     Admission::new(&header.profile, &capacity, faults)
 }

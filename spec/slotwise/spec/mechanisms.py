@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from slotwise.spec import batching_vocabulary, vocabulary
+from slotwise.spec import batching_vocabulary, spin_vocabulary, vocabulary
 from slotwise.spec.rules import RULES, Rule
 
 PACKAGE = "slotwise.spec"
@@ -92,6 +92,15 @@ def _batching() -> Mechanism:
     )  # fmt: skip
 
 
+def _spin() -> Mechanism:
+    v = spin_vocabulary
+    return Mechanism(
+        "spin", v.Command, v.COMMANDS, v.Profile, v.PROFILES, v.Setup, tuple[str | int, ...], v.SEEN,
+        ("rules", "spin_window", "spin_policy", "spin_pool", "spin_worker", "spin_dispatcher", "spin_barrier", "spin"), lambda spec, profile, setup: spec.pool(profile, setup),
+        (), "", "spin_laws", "spin_laws", lambda judges, profile, setup: judges.Judge(profile, setup),
+    )  # fmt: skip
+
+
 def _admission() -> Mechanism:
     v = vocabulary
     return Mechanism(
@@ -101,7 +110,7 @@ def _admission() -> Mechanism:
     )  # fmt: skip
 
 
-MECHANISMS = {mechanism.name: mechanism for mechanism in (_admission(), _batching())}
+MECHANISMS = {mechanism.name: mechanism for mechanism in (_admission(), _batching(), _spin())}
 
 
 def mechanism_of(profile: Any) -> Mechanism:

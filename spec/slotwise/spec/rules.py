@@ -24,6 +24,13 @@ SLOT_TIME = ("slot-time",)
 BATCHING = ("look-ahead", "aws-durable")
 LOOK_AHEAD = ("look-ahead",)
 SHIPPED = ("aws-durable",)
+#: Spinning: every policy of the window, and each.
+SPIN = ("ratchet", "fixed", "break-even", "average", "guarded")
+RATCHET = ("ratchet",)
+FIXED = ("fixed",)
+BREAK_EVEN = ("break-even",)
+AVERAGE = ("average",)
+GUARDED = ("guarded",)
 Where = Literal["step", "program"]
 
 

@@ -146,12 +146,14 @@ def simulate(
 @app.command()
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these.", show_default=False)] = None,
+    picture: Annotated[Path | None, typer.Option("--picture", metavar="FILE", help="With spin: draw its frontier, as SVG or PNG.", show_default=False)] = None,
+    blocks: Annotated[int | None, typer.Option("--blocks", min=2, max=1000, metavar="N", help="With spin: repetitions of every arm on every trace; 4, if left out.", show_default=False)] = None,
     json: JsonOption = False,
 ) -> int:
     """Measure what the project promises, as ratios within one run."""
     from slotwise.cli.bench import run
 
-    return run(names or [], json)
+    return run(names or [], json, picture, blocks)
 
 
 @app.command()

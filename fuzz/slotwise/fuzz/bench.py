@@ -246,11 +246,23 @@ def live(name: str) -> Callable[[], list[Figure]]:
     return work
 
 
+def spinning(name: str) -> Callable[[], list[Figure]]:
+    """A benchmark of spinning, yielding and parking."""
+
+    def work() -> list[Figure]:
+        from slotwise.fuzz.bench_spin import BENCHES as found
+
+        return found[name]()
+
+    return work
+
+
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "spec-core": spec_core, "trio-program": trio_program, "lockstep": lockstep, "whole-trace": whole_trace, "call": call, "dispatch": dispatch,
     "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism,
     "batching-simulation": lambda: list(import_module("slotwise.fuzz.bench_simulation").durable_work()),
     **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "flat-live", "fifty-live", "waves-live", "checkpoint-many")},
+    **{name: spinning(name) for name in ("spin", "spin-window")},
 }  # fmt: skip
 
 

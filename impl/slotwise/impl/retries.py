@@ -1,0 +1,35 @@
+"""When a job that failed is tried again."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Only what is named in `on` is tried again. The n-th pause is `first` × `factor`ⁿ⁻¹ seconds, at most `most`; of that, the part
+    `jitter` is drawn between nothing and all of it. Raises ValueError for numbers that make no sense."""
+
+    on: tuple[type[Exception], ...]
+    tries: int = 3                       # in all, the first included
+    first: float = 0.1
+    factor: float = 2.0
+    most: float = 30.0
+    jitter: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not self.on or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in self.on):
+            raise ValueError(f"on must name exceptions, found {self.on!r}")
+        if self.tries < 1 or self.first < 0 or self.factor < 1 or self.most < 0 or not 0 <= self.jitter <= 1:
+            raise ValueError(f"expected tries >= 1, first >= 0, factor >= 1, most >= 0 and jitter in 0..1, found {self}")
+
+    def pause(self, failures: int, random: Random) -> int:
+        """Nanoseconds before the next try, after so many failures."""
+        try:
+            whole = min(self.most, self.first * self.factor ** (failures - 1))
+        except OverflowError:
+            whole = self.most
+        return round(whole * (1 - self.jitter * random.random()) * 1e9)
+
+    def wants(self, error: Exception, tries: int) -> bool:
+        return tries < self.tries and isinstance(error, self.on)

@@ -1,0 +1,161 @@
+"""What a live scheduler tells about itself: one frozen `Snapshot`, taken between two of its steps.
+
+All counters and integrals run from the scheduler's start and never fall, so that whoever reads two snapshots has the exact numbers of the
+time between them; nothing is sampled. Times are integer nanoseconds of the program's monotonic clock, integrals are slot-nanoseconds or
+waiter-nanoseconds. A snapshot is a msgspec struct: the same object in the program, on the socket (MessagePack) and in a recording.
+"""
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+VERSION = 1                      # of the snapshot's fields; a reader refuses another by name
+CAUSES = ("capacity", "limit", "lent", "kept", "back_off", "dependency", "scheduler")
+#: Why a waiter waits: no free unit of what it needs; its group's own limit; units are held beyond their holder's share; free units are kept
+#: for a patient head; a retry's pause; something it depends on; nothing holds it: it could have been started.
+Cause = Literal["capacity", "limit", "lent", "kept", "back_off", "dependency", "scheduler"]
+
+
+class Histogram(msgspec.Struct, frozen=True):
+    """Counts of durations by bucket: eight to each power of two of nanoseconds, sparse. Bucket i begins at `low(i)` (slotwise.impl.meter)."""
+
+    counts: dict[int, int] = {}
+    total: int = 0               # ns, of all
+
+
+class Resource(msgspec.Struct, frozen=True):
+    name: str
+    capacity: int
+    busy: int                    # units held
+    lent: int                    # of these, units that groups hold beyond their share by weight while others wait
+    waiting: int                 # tasks waiting that need it
+    eligible: int                # of these, tasks that would start at once if one unit more were free, and nothing but it holds them
+    idle_waiting: int            # integral of min(free units, eligible units wanted), slot-ns
+    idle_waiting_longest: int    # longest stretch of that above 0, ns, since the start
+    busy_time: int               # integral of busy, slot-ns
+    hold: Histogram              # grant to release
+
+
+class Group(msgspec.Struct, frozen=True):
+    name: str
+    weight: float
+    limit: int | None
+    running: int
+    waiting: int
+    backing_off: int             # tasks between two tries
+    oldest: int | None           # when the task that has waited longest was submitted
+    service: int                 # integral of dominant share held, in slot-ns of the largest resource
+    wait: Histogram              # submission (or the end of a back-off) to start
+    causes: dict[str, int]       # waiter-ns by cause, all of it charged to exactly one
+    submitted: int
+    started: int
+    finished: int
+    failed: int
+    cancelled: int
+    retried: int
+    timed_out: int
+    needs: dict[str, int] = {}   # of its first waiting task
+    blocked_by: str = ""         # the cause of its first waiting task, and the resource if that has one: "capacity llm"
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """One request of a checkpoint batcher."""
+
+    number: int
+    updates: int
+    most: int
+    size: int
+    seal: str                    # the reason, one of the vocabulary's
+    opened: int                  # first item
+    last: int                    # last item
+    sealed: int
+    done: int | None             # durable; None: in flight
+    outcome: str = ""
+
+
+class Wave(msgspec.Struct, frozen=True):
+    """The refreshes that one answer resumed."""
+
+    number: int
+    due: int                     # the earliest due instant
+    at: int
+    refreshes: int
+    joined: int                  # shared a request that was sent for something else
+    late: int                    # answered more than a round trip after they were due
+    latest: int                  # ns after its due instant, of the latest
+
+
+class Batcher(msgspec.Struct, frozen=True):
+    name: str
+    requests: int
+    updates: int
+    refreshes: int
+    failures: int
+    seals: dict[str, int]        # requests by reason
+    waiting: int                 # items not durable yet
+    needless: int                # ns in which a batch was open, nothing in flight, and no item came before the seal
+    open_time: int               # ns
+    commit: Histogram            # seal to durable
+    joined: int
+    late: int
+    batches: tuple[Batch, ...] = ()      # the latest, newest last
+    waves: tuple[Wave, ...] = ()
+
+
+class Worker(msgspec.Struct, frozen=True):
+    """A thread of a spin pool; times in ns."""
+
+    name: str
+    state: Literal["run", "spin", "yield", "park", "left"]
+    running: int
+    spinning: int
+    yielding: int
+    parked: int
+    hits: int                    # windows that caught a task
+    misses: int                  # windows that ended in a park
+    wasted: int                  # ns spun in those
+    window: int
+    wake: Histogram = Histogram()        # from the publication to the first look after a park
+
+
+class Check(msgspec.Struct, frozen=True):
+    """An invariant or law that is checked on the running scheduler."""
+
+    id: str
+    holds: bool
+    checked: int                 # times
+    at: int                      # of the last check
+    detail: str = ""
+
+
+class Divergence(msgspec.Struct, frozen=True):
+    id: str
+    seed: int
+    step: int
+    rule: str
+    detail: str
+    at: int
+    repro: str = ""              # a command that shows it
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """Everything, at one instant. `version` comes first, so that a reader of another version can say so."""
+
+    version: int
+    program: str
+    pid: int
+    started: int                 # ns of the program's monotonic clock
+    now: int
+    number: int                  # of this snapshot; missing numbers were skipped, not lost: every snapshot has all counters
+    events: int                  # folded since the start
+    dropped: int                 # of the tape (not of the counters)
+    leases: int
+    resources: tuple[Resource, ...] = ()
+    groups: tuple[Group, ...] = ()
+    batchers: tuple[Batcher, ...] = ()
+    workers: tuple[Worker, ...] = ()
+    checks: tuple[Check, ...] = ()
+    divergences: tuple[Divergence, ...] = ()
+    slo: int = 5 * 10**9         # ns that a task may wait before its group is called starving
+    state: str = "running"       # "draining", "ended", "crashed: …"

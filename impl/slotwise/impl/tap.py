@@ -1,0 +1,181 @@
+"""The socket on which a live scheduler shows itself: a snapshot every 100 ms to every viewer that can take it.
+
+A stream of bytes: `HELLO`, the version of the snapshot (two bytes, big-endian), then frames, each its length (four bytes, big-endian) and a
+`Snapshot` in MessagePack. Only the owner of the process can connect (mode 0600). Nothing ever waits for a viewer: what it does not
+take at once is kept, one frame at most; until that is gone it is skipped, and after five seconds disconnected. Viewers write nothing.
+"""
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+import stat
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import msgspec
+
+from slotwise.impl.snapshot import VERSION, Snapshot
+
+log = logging.getLogger(__name__)
+
+HELLO = b"SLOTWISE"
+LARGEST = 16 * 2**20                     # bytes of a frame, without its length
+INTERVAL = 0.1                           # seconds
+STALLED = 5.0                            # seconds in which a viewer takes nothing of what is kept for it
+VIEWERS = 64                             # at once; more are sent away
+
+
+def default_path() -> Path:
+    return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"slotwise-{os.getpid()}.sock"
+
+
+class Viewer:
+    __slots__ = ("kept", "since", "socket")
+
+    def __init__(self, connection: socket.socket, at: float) -> None:
+        self.socket, self.since = connection, at
+        self.kept = memoryview(HELLO + VERSION.to_bytes(2, "big"))
+
+    def push(self, at: float) -> bool:
+        """Give it what is kept, as far as it takes it. False: it is to be disconnected."""
+        while self.kept:
+            try:
+                taken = self.socket.send(self.kept)
+            except (BlockingIOError, InterruptedError):
+                return at - self.since < STALLED
+            except OSError:
+                return False
+            self.kept, self.since = self.kept[taken:], at
+        self.since = at
+        return True
+
+
+class Tap:
+    """`snapshot` is called between two steps of the scheduler, once for all viewers. Raises OSError where the socket cannot be made."""
+
+    def __init__(self, snapshot: Callable[[], Snapshot], path: Path | None = None, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic) -> None:
+        self.path = default_path() if path is None else path
+        self.too_large = self.failed = 0     # snapshots that no reader would take, and those that could not be made
+        self._snapshot, self._interval, self._clock = snapshot, interval, clock
+        self._viewers: list[Viewer] = []
+        self._socket = bound(self.path)
+        self._inode = os.stat(self.path).st_ino
+
+    @property
+    def viewers(self) -> int:
+        return len(self._viewers)
+
+    async def run(self) -> None:
+        """Without end."""
+        due = 0.0
+        while True:
+            with anyio.move_on_after(max(0.0, due - self._clock()) if self._viewers else None):
+                await anyio.wait_readable(self._socket)
+                self.accept()
+            if self._clock() >= due:
+                due = self._clock() + self._interval
+                self.show()
+            await anyio.lowlevel.checkpoint()
+
+    def accept(self) -> None:
+        """All that knock."""
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:                  # nobody, or nobody any more, or no descriptor left
+                return
+            connection.setblocking(False)
+            if len(self._viewers) >= VIEWERS:
+                connection.close()
+                continue
+            viewer = Viewer(connection, self._clock())
+            if viewer.push(self._clock()):
+                self._viewers.append(viewer)
+            else:
+                connection.close()
+
+    def show(self) -> None:
+        """One snapshot to every viewer that has taken the one before."""
+        if not self._viewers:
+            return
+        at = self._clock()
+        alive = [viewer for viewer in self._viewers if viewer.push(at)]
+        ready = [viewer for viewer in alive if not viewer.kept]
+        if ready and (data := self._frame()):
+            for viewer in ready:
+                viewer.kept = memoryview(data)
+            alive = [viewer for viewer in alive if viewer.push(at)]
+        for viewer in self._viewers:
+            if viewer not in alive:
+                viewer.socket.close()
+        self._viewers = alive
+
+    def _frame(self) -> bytes:
+        try:
+            data = msgspec.msgpack.encode(self._snapshot())
+        except Exception:                    # a source's, or a name that is no text: who is watched is not to suffer
+            self.failed += 1
+            if self.failed == 1:
+                log.exception("no snapshot could be made")
+            return b""
+        if len(data) > LARGEST:
+            self.too_large += 1
+            if self.too_large == 1:
+                log.warning("a snapshot of %d bytes is too large for the socket", len(data))
+            return b""
+        return len(data).to_bytes(4, "big") + data
+
+    def close(self) -> None:
+        for viewer in self._viewers:
+            viewer.socket.close()
+        self._viewers = []
+        self._socket.close()
+        with suppress(OSError):
+            if os.stat(self.path).st_ino == self._inode:
+                self.path.unlink()
+
+
+def bound(path: Path) -> socket.socket:
+    """A listening socket there, of mode 0600 from its first moment. One that nobody listens on any more is replaced."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        mask = os.umask(0o177)
+        try:
+            _bind(listener, path)
+        finally:
+            os.umask(mask)
+        listener.setblocking(False)
+        listener.listen(16)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _bind(listener: socket.socket, path: Path) -> None:
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE or not stat.S_ISSOCK(os.lstat(path).st_mode) or _is_listened_on(path):
+            raise
+        path.unlink()
+        listener.bind(str(path))
+
+
+def _is_listened_on(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return False
+        except OSError:
+            return True                      # its queue is full, or it is not ours
+        return True

@@ -43,6 +43,7 @@ ALLOWED = {
     "impl/slotwise/impl": ("slotwise.spec", "slotwise.impl"),
     "dashboard/slotwise/dashboard": ("slotwise.spec", "slotwise.impl", "slotwise.dashboard"),
     "dashboard/slotwise/dashboard/observe": ("slotwise.spec", "slotwise.impl", "slotwise.dashboard.observe"),
+    "dashboard/slotwise/dashboard/screens": ("slotwise.impl.snapshot", "slotwise.dashboard"),
     "fuzz/slotwise/fuzz": ("slotwise.spec", "slotwise.impl", "slotwise.dashboard.observe", "slotwise.fuzz"),
 }
 
@@ -58,7 +59,7 @@ def test_who_may_import_whom(part: str) -> None:
 
 def test_commands_are_imported_late() -> None:
     """Help and wrong use need neither the engine nor the search."""
-    heavy = ["slotwise.impl", "slotwise.fuzz.walker", "slotwise.spec.admission", "rich.progress", "trio", "hypothesis"]
+    heavy = ["slotwise.impl", "slotwise.dashboard", "slotwise.fuzz.walker", "slotwise.spec.admission", "rich.progress", "trio", "hypothesis"]
     code = f"import sys\nfrom slotwise.cli import main\nmain.run(['fuzz', '--help'])\nprint([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr.strip() == "[]"

@@ -40,7 +40,7 @@ def test_it_holds_the_namespace_and_nothing_else(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"slotwise"}
     assert "slotwise/__init__.py" not in names
     assert not [name for name in names if "/tests/" in name or "/target/" in name or name.endswith(".rs")]
-    for needed in ("impl/_native.abi3.so", "impl/_native.pyi", "fuzz/_faulty.abi3.so", "spec/py.typed", "cli/py.typed", "fuzz/floors.json", "fuzz/floors_batching.json", "fuzz/equivalents.json", "fuzz/verdicts.json"):
+    for needed in ("impl/_native.abi3.so", "impl/_native.pyi", "fuzz/_faulty.abi3.so", "spec/py.typed", "cli/py.typed", "dashboard/screens/screens.tcss", "fuzz/floors.json", "fuzz/floors_batching.json", "fuzz/equivalents.json", "fuzz/verdicts.json"):
         assert f"slotwise/{needed}" in names
 
 

@@ -157,6 +157,24 @@ def bench(
 
 
 @app.command()
+def watch(
+    where: Annotated[str | None, typer.Argument(metavar="FILE|URL", help="A trace, an event log of data-designer's scheduler, a report of slotwise fuzz; or a Prometheus endpoint.", show_default=False)] = None,
+    attach: Annotated[str | None, typer.Option("--attach", metavar="SOCKET", help="A running scheduler's socket.", show_default=False)] = None,
+    once: Annotated[bool, typer.Option("--once", help="One look, and no screen. Ends with 0, 1 as --fail-on says, 2 cannot attach, 3 no data.")] = False,
+    format: Annotated[str, typer.Option("--format", metavar="text|json", help="Of the look.")] = "text",
+    seconds: Annotated[float, typer.Option("--for", min=0.1, max=86400, metavar="S", help="How long a live scheduler is looked at; a recording is played to its end.")] = 1.0,
+    fail_on: Annotated[str | None, typer.Option("--fail-on", metavar="warn|alarm", help="End with 1 if anything is so bad.", show_default=False)] = None,
+    allow: Annotated[list[str] | None, typer.Option("--allow", metavar="CODE", help="Say nothing of this lint.", show_default=False)] = None,
+    warn: Annotated[list[str] | None, typer.Option("--warn", metavar="CODE=value", help="Another limit for this lint.", show_default=False)] = None,
+    ascii: Annotated[bool, typer.Option("--ascii", help="Of the screen: nothing but ASCII. (NO_COLOR is respected too.)")] = False,
+) -> int:
+    """What does a scheduler do? Is a slot idle while work waits, who starves, what waits for nothing, what burns CPU?"""
+    from slotwise.cli.watch import run
+
+    return run(where, attach, once, format, seconds, fail_on, allow or [], warn or [], ascii)
+
+
+@app.command()
 def ci(
     junit: Annotated[Path | None, typer.Option("--junit", metavar="F", help="Write JUnit XML here.", show_default=False)] = None,
     steps: Annotated[int, typer.Option(min=1000, metavar="N", help="For each mechanism and profile.")] = 100_000,

@@ -1,0 +1,117 @@
+"""`slotwise watch`: what a scheduler does. A screen; with --once one look, as text or JSON."""
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import anyio
+
+from slotwise.cli.output import Stop, as_json, data
+from slotwise.dashboard.observe import report
+from slotwise.dashboard.observe.frames import Frame, derive
+from slotwise.dashboard.observe.history import Past
+from slotwise.dashboard.observe.limits import LimitError, Limits
+from slotwise.dashboard.observe.lints import Alarm, Watch
+from slotwise.dashboard.observe.sources.source import Source, SourceError, find
+from slotwise.impl.snapshot import Snapshot
+
+FORMATS, FAILS = ("text", "json"), ("warn", "alarm")
+SECOND = 10**9
+
+
+def run(where: str | None, attach: str | None, once: bool, format: str, seconds: float, fail_on: str | None, allow: list[str], warn: list[str], ascii: bool = False) -> int:
+    if format not in FORMATS:
+        raise Stop(f"format: found {format!r}, expected {' or '.join(FORMATS)}")
+    if fail_on is not None and fail_on not in FAILS:
+        raise Stop(f"fail-on: found {fail_on!r}, expected {' or '.join(FAILS)}")
+    try:
+        limits = Limits.parse(warn, allow)
+    except LimitError as error:
+        raise Stop(str(error)) from None
+    if (where is None) == (attach is None):
+        raise Stop("watch: expected a FILE or URL, or --attach SOCKET" + ("" if where is None else ", not both"))
+    if not once and not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise Stop("watch: the screen needs a terminal; --once shows one look")
+    try:
+        source = find(attach or where or "")
+    except SourceError as error:
+        raise Stop(str(error), report.CANNOT_ATTACH) from None
+    if not once:
+        return show(source, limits, ascii)
+    return look(source, limits, round(seconds * SECOND), format, fail_on)
+
+
+def show(source: Source, limits: Limits, ascii: bool) -> int:
+    """The screen, until it is left."""
+    try:
+        from slotwise.dashboard.screens import keys
+        from slotwise.dashboard.screens.app import Screens
+        from slotwise.dashboard.screens.session import open_session
+    except ModuleNotFoundError as error:
+        raise Stop(f"watch: the screen needs {error.name}: pip install 'slotwise[screen]'; --once shows one look") from None
+    try:
+        mapped = keys.load(keys.place())
+    except keys.KeysError as error:
+        raise Stop(str(error)) from None
+    wrong = Screens(open_session(source, limits), ascii=ascii, mapped=mapped).run()
+    if wrong:
+        raise Stop(wrong, report.CANNOT_ATTACH)
+    return report.OK
+
+
+def look(source: Source, limits: Limits, window: int, format: str, fail_on: str | None) -> int:
+    """One look at a source, and how it ends."""
+    once = Once(source, limits, window)
+    anyio.run(once.gather)
+    if once.frame is None:
+        if once.wrong:
+            raise Stop(once.wrong, report.CANNOT_ATTACH)
+        raise Stop(f"{source.name}: no data in {window / SECOND:g} s", report.NO_DATA)
+    if format == "json":
+        as_json(report.as_object(once.frame, once.alarms, once.watch.rechecks))
+    else:
+        data(report.as_text(once.frame, once.alarms, once.watch.rechecks))
+    if once.wrong:                           # something was seen before it broke off
+        raise Stop(once.wrong, report.CANNOT_ATTACH)
+    return report.exit_code(once.frame, once.alarms, fail_on)
+
+
+class Once:
+    """Follows a source for a while, a recording to its end, and keeps the last frame and the alarms that are open then."""
+
+    def __init__(self, source: Source, limits: Limits, window: int) -> None:
+        self.source, self.limits, self.window = source, limits, window
+        self.endless = source.live or source.coarse
+        self.watch, self.past = Watch(limits), Past()
+        self.first: Snapshot | None = None
+        self.last: Snapshot | None = None
+        self.frame: Frame | None = None
+        self.alarms: tuple[Alarm, ...] = ()
+        self.wrong = ""
+
+    async def gather(self) -> None:
+        try:
+            with anyio.move_on_after(self.window / SECOND + GRACE if self.endless else None):
+                await self._follow()
+        except SourceError as error:
+            self.wrong = str(error)
+        if self.last is not None:
+            # A recording is looked at whole, a live scheduler over the time that it was followed.
+            age = max(0, time.monotonic_ns() - self.last.now) if self.source.live else None
+            self.frame = derive(self.first if self.endless and self.first is not self.last else None, self.last, limits=self.limits, age=age, coarse=self.source.coarse)
+            self.alarms = self.watch.look(self.frame)
+
+    async def _follow(self) -> None:
+        snapshots: Any = self.source.snapshots()
+        async for snapshot in snapshots:
+            self.first, self.last = self.first or snapshot, snapshot
+            frame = derive(self.past.before(snapshot.now, LINTS_SEE), snapshot, limits=self.limits, coarse=self.source.coarse)
+            self.watch.look(frame)
+            self.past.put(snapshot)
+            if self.endless and snapshot.now - self.first.now >= self.window:
+                return
+
+
+GRACE = 1.0                                  # seconds beyond --for in which the last snapshot may come
+LINTS_SEE = 10 * SECOND                      # the window of the lints

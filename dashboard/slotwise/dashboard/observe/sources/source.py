@@ -1,0 +1,70 @@
+"""What all sources have in common, and which of them a name on the command line means."""
+from __future__ import annotations
+
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Protocol
+
+from slotwise.dashboard.observe.words import escape
+from slotwise.impl.snapshot import Snapshot
+
+
+class SourceError(Exception):
+    """There is nothing to see, or no more; the message is one line that names the source and says why."""
+
+    def __init__(self, source: str, why: str) -> None:
+        super().__init__(f"{escape(source)}: {why}")
+
+
+class Source(Protocol):
+    """Read once, from its beginning."""
+
+    name: str
+    live: bool                               # its clock is this machine's monotonic clock, and it has no end of its own
+    coarse: bool                             # its numbers are rounded or sampled, not the scheduler's own
+
+    def snapshots(self) -> AsyncIterator[Snapshot]:
+        """In the order of their time. Raises SourceError."""
+        ...
+
+
+URLS = ("http://", "https://")
+RECORDINGS = (".arrow", ".arrows", ".parquet")
+
+
+def find(where: str) -> Source:
+    """The source of a socket's path, a URL or a file. Raises SourceError."""
+    if where.startswith(URLS):
+        from slotwise.dashboard.observe.sources.prometheus import Endpoint
+
+        return Endpoint(where)
+    path = Path(where)
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise SourceError(where, getattr(error, "strerror", None) or "no such file or socket") from None
+    if stat.S_ISSOCK(mode):
+        from slotwise.dashboard.observe.sources.socket import Socket
+
+        return Socket(where)
+    if not stat.S_ISREG(mode):
+        raise SourceError(where, "neither a socket nor a file")
+    if path.suffix in RECORDINGS:            # the place where recordings come in
+        raise SourceError(where, "Arrow and Parquet recordings cannot be read yet")
+    return _of_file(path)
+
+
+def _of_file(path: Path) -> Source:
+    """By its first line: traces and event logs say what they are."""
+    from slotwise.dashboard.observe.sources import campaign, event_log, trace
+
+    try:
+        with path.open("rb") as file:
+            first = file.readline(1 << 20)
+    except OSError as error:
+        raise SourceError(str(path), error.strerror or "cannot be read") from None
+    for kind, is_one in ((trace.TraceFile, trace.is_one), (event_log.EventLog, event_log.is_one), (campaign.Campaign, campaign.is_one)):
+        if is_one(first):
+            return kind(str(path))
+    raise SourceError(str(path), "neither a slotwise trace, nor a scheduler's event log, nor a report of slotwise fuzz")

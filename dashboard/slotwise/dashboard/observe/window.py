@@ -1,0 +1,262 @@
+"""The time between two snapshots, in numbers. Everything that adds up is the exact difference of two counters or integrals: over
+consecutive windows it sums to what it is over the whole. Durations and integrals are in nanoseconds, shares from 0 to 1."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from slotwise.dashboard.observe.histograms import between
+from slotwise.impl.snapshot import Batch, Batcher, Group, Histogram, Resource, Snapshot, Wave, Worker
+
+SECOND = 10**9
+#: Causes that say: this group wants to run, and could.
+READY = ("capacity", "lent", "kept", "scheduler")
+#: Causes that are the group's own affair.
+OWN = ("limit", "dependency", "back_off")
+
+
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+class ResourceWindow:
+    __slots__ = ("after", "before", "window")
+
+    def __init__(self, before: Resource | None, after: Resource, window: Window) -> None:
+        self.before, self.after, self.window = before, after, window
+
+    @property
+    def idle_eligible(self) -> int:
+        """Slots that are free now while work for them waits."""
+        return max(0, min(self.after.capacity - self.after.busy, self.after.eligible))
+
+    @property
+    def lost(self) -> int:
+        """slot-ns"""
+        return self.after.idle_waiting - (self.before.idle_waiting if self.before else 0)
+
+    @property
+    def busy_time(self) -> int:
+        """slot-ns"""
+        return self.after.busy_time - (self.before.busy_time if self.before else 0)
+
+    @property
+    def lost_share(self) -> float | None:
+        return share(self.lost, self.after.capacity * self.window.length)
+
+    @property
+    def used_share(self) -> float | None:
+        return share(self.busy_time, self.after.capacity * self.window.length)
+
+    @property
+    def hold(self) -> Histogram:
+        return between(self.before.hold if self.before else None, self.after.hold)
+
+
+class GroupWindow:
+    __slots__ = ("after", "before", "service", "window")
+
+    def __init__(self, before: Group | None, after: Group, window: Window) -> None:
+        self.before, self.after, self.window = before, after, window
+        self.service = after.service - (before.service if before else 0)         # slot-ns
+
+    @property
+    def got(self) -> float | None:
+        """Of all service in the window; None if there was none."""
+        return share(self.service, self.window.service)
+
+    @property
+    def due(self) -> float | None:
+        """By weight, of all groups."""
+        return share(self.after.weight, self.window.weight)
+
+    @property
+    def ratio(self) -> float | None:
+        """got / due"""
+        weight, factor = self.after.weight, self.window.service_per_weight
+        return self.service / (weight * factor) if weight and factor else None
+
+    @property
+    def oldest(self) -> int | None:
+        """How long the task that has waited longest has waited, ns."""
+        return None if self.after.oldest is None or not self.after.waiting else max(0, self.window.now - self.after.oldest)
+
+    @property
+    def held_up(self) -> int | None:
+        """The same, unless it is its own limit, a dependency or a pause that holds its first task."""
+        return None if self.after.blocked_by.partition(" ")[0] in OWN else self.oldest
+
+    @property
+    def wait(self) -> Histogram:
+        return between(self.before.wait if self.before else None, self.after.wait)
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """waiter-ns by cause, of the window, without zeros."""
+        return difference(self.before.causes if self.before else {}, self.after.causes)
+
+    @property
+    def ready(self) -> bool:
+        """In the window it waited for something that others hold, or for nothing."""
+        if self.after.waiting and self.after.blocked_by.partition(" ")[0] in READY:
+            return True
+        after, before = self.after.causes, self.before.causes if self.before else {}
+        return any(total > before.get(cause, 0) for cause, total in after.items() if cause.partition(" ")[0] in READY)
+
+    def count(self, what: str) -> int:
+        """submitted, started, finished, failed, cancelled, retried or timed_out in the window."""
+        total: int = getattr(self.after, what) - (getattr(self.before, what) if self.before else 0)
+        return total
+
+
+class BatcherWindow:
+    __slots__ = ("after", "before", "window")
+
+    def __init__(self, before: Batcher | None, after: Batcher, window: Window) -> None:
+        self.before, self.after, self.window = before, after, window
+
+    def count(self, what: str) -> int:
+        """requests, updates, refreshes, failures, needless (ns), open_time (ns), joined or late in the window."""
+        total: int = getattr(self.after, what) - (getattr(self.before, what) if self.before else 0)
+        return total
+
+    @property
+    def seals(self) -> dict[str, int]:
+        return difference(self.before.seals if self.before else {}, self.after.seals)
+
+    @property
+    def commit(self) -> Histogram:
+        return between(self.before.commit if self.before else None, self.after.commit)
+
+    @property
+    def fill(self) -> float | None:
+        """Updates per request, of the most that a request may have; over the window."""
+        most = self.after.batches[-1].most if self.after.batches else 0
+        return share(self.count("updates"), self.count("requests") * most)
+
+    @property
+    def needless_share(self) -> float | None:
+        """Of the time in which batches were open or being committed."""
+        return share(self.count("needless"), self.count("open_time") + self.commit.total)
+
+    @property
+    def batches(self) -> list[Batch]:
+        """Those that were sealed in the window, newest first, of the few that a snapshot has."""
+        return [batch for batch in reversed(self.after.batches) if batch.sealed > self.window.began]
+
+    @property
+    def waves(self) -> list[Wave]:
+        return [wave for wave in reversed(self.after.waves) if wave.at > self.window.began]
+
+
+class WorkerWindow:
+    __slots__ = ("after", "before", "window")
+
+    def __init__(self, before: Worker | None, after: Worker, window: Window) -> None:
+        self.before, self.after, self.window = before, after, window
+
+    def count(self, what: str) -> int:
+        """running, spinning, yielding, parked, wasted (ns), hits or misses in the window."""
+        total: int = getattr(self.after, what) - (getattr(self.before, what) if self.before else 0)
+        return total
+
+    @property
+    def time(self) -> int:
+        return sum(self.count(state) for state in ("running", "spinning", "yielding", "parked"))
+
+    def part(self, state: str) -> float | None:
+        """Of the worker's time."""
+        return share(self.count(state), self.time)
+
+    @property
+    def hit(self) -> float | None:
+        hits = self.count("hits")
+        return share(hits, hits + self.count("misses"))
+
+    @property
+    def wake(self) -> Histogram:
+        return between(self.before.wake if self.before else None, self.after.wake)
+
+
+class Window:
+    """From `previous` to `current`; from the scheduler's start, if there is no previous snapshot or it is of another run."""
+
+    def __init__(self, previous: Snapshot | None, current: Snapshot) -> None:
+        self.restarted = previous is not None and another_run(previous, current)
+        before = None if self.restarted else previous
+        self.before, self.after = before, current
+        self.now = current.now
+        self.began = before.now if before else current.started
+        self.length = self.now - self.began
+        self.events = current.events - (before.events if before else 0)
+        self.dropped = current.dropped - (before.dropped if before else 0)
+
+    @cached_property
+    def resources(self) -> list[ResourceWindow]:
+        known = by_name(self.before.resources if self.before else ())
+        return [ResourceWindow(known.get(one.name), one, self) for one in self.after.resources]
+
+    @cached_property
+    def groups(self) -> list[GroupWindow]:
+        known = by_name(self.before.groups if self.before else ())
+        return [GroupWindow(known.get(one.name), one, self) for one in self.after.groups]
+
+    @cached_property
+    def batchers(self) -> list[BatcherWindow]:
+        known = by_name(self.before.batchers if self.before else ())
+        return [BatcherWindow(known.get(one.name), one, self) for one in self.after.batchers]
+
+    @cached_property
+    def workers(self) -> list[WorkerWindow]:
+        known = by_name(self.before.workers if self.before else ())
+        return [WorkerWindow(known.get(one.name), one, self) for one in self.after.workers]
+
+    @cached_property
+    def service(self) -> int:
+        """slot-ns, of all groups."""
+        return sum(group.service for group in self.groups)
+
+    @cached_property
+    def weight(self) -> float:
+        return sum(group.weight for group in self.after.groups)
+
+    @cached_property
+    def service_per_weight(self) -> float:
+        """slot-ns that are due to a group of weight 1"""
+        return self.service / self.weight if self.weight else 0.0
+
+    @cached_property
+    def capacity(self) -> int:
+        return sum(resource.capacity for resource in self.after.resources)
+
+    @cached_property
+    def lost(self) -> int:
+        """slot-ns"""
+        return sum(resource.lost for resource in self.resources)
+
+    @cached_property
+    def jain(self) -> float | None:
+        """How evenly those groups that wait got what is due to them; 1 is even."""
+        got = [group.service / group.after.weight for group in self.groups if group.after.weight and group.ready]
+        return sum(got) ** 2 / (len(got) * sum(x * x for x in got)) if len(got) > 1 and any(got) else None
+
+
+def another_run(previous: Snapshot, current: Snapshot) -> bool:
+    return (previous.pid, previous.program, previous.started) != (current.pid, current.program, current.started) or previous.now > current.now or previous.events > current.events
+
+
+def by_name(things: Iterable[N]) -> dict[str, N]:
+    return {thing.name: thing for thing in things}
+
+
+def share(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0 else None
+
+
+def difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {key: total - before.get(key, 0) for key, total in after.items() if total != before.get(key, 0)}

@@ -1,0 +1,67 @@
+"""Numbers with their units, and names made harmless, as text."""
+from __future__ import annotations
+
+import re
+import unicodedata
+
+SAFE = "sentence"                        # the unit of words that were escaped where they were put together
+LONGEST = 120                            # characters of a name that are shown
+Value = int | float | str | None
+_SUSPECT = re.compile(r"[^ -Z^-~]")      # neither plain ASCII nor one of [ \ ]
+
+
+def escape(name: str) -> str:
+    """A name as it may be shown anywhere: control and invisible characters by their number, `[` and the backslash after a backslash."""
+    if len(name) > LONGEST:
+        name = name[: LONGEST - 1] + "…"
+    return _SUSPECT.sub(_escaped, name)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in "[\\":
+        return "\\" + character
+    if character == "]" or unicodedata.category(character)[0] not in "CZ":
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def seconds(value: float) -> str:
+    """310ms, 18.4s, 84us"""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if abs(value) >= scale:
+            return f"{value / scale:.3g}{unit}" if abs(value) < 1000 * scale else f"{value / scale:,.0f}{unit}"
+    return f"{value * 1e9:.0f}ns" if value else "0s"
+
+
+def rate(value: float) -> str:
+    """98.4k"""
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= scale:
+            return f"{value / scale:.1f}{unit}"
+    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
+
+
+def text(value: Value, unit: str) -> str:
+    """A cell without its unit's name, unless that is part of the number (s, %). What is not known is a dash."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value if unit == SAFE else escape(value)
+    if unit == "s":
+        return seconds(value)
+    if unit == "%":
+        return f"{value:.1f}%"
+    if unit == "points":
+        return f"{value:+.1f}"
+    if unit == "1/s":
+        return rate(value)
+    if isinstance(value, int):
+        return f"{value:,}" if unit else str(value)
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def showing(shown: int, total: int) -> str:
+    """What a list that was cut off says; empty for a whole one."""
+    return f"showing {shown:,} of {total:,}" if shown < total else ""

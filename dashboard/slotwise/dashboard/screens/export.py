@@ -1,0 +1,52 @@
+"""What is on the screen, into a file: the picture, the text, the table, or the whole frame."""
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from textual.app import App
+
+from slotwise.dashboard.observe import report
+from slotwise.dashboard.observe.frames import Frame
+from slotwise.dashboard.observe.lints import Alarm
+from slotwise.dashboard.observe.panes import Column, Row
+
+KINDS = {"svg": "a picture of the screen", "txt": "the screen as text", "csv": "this table, all rows", "json": "the whole frame"}
+
+
+def screen_text(app: App[Any]) -> str:
+    """The screen's lines, without spaces at their ends."""
+    strips = app.screen._compositor.render_strips()         # the one place that knows how the screen is kept
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def as_csv(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> str:
+    """A line for each row, units in the first line. Words that a spreadsheet would take for a formula begin with an apostrophe."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([f"{column.id} [{column.unit}]" if column.unit not in ("", "sentence") else column.id for column in columns])
+    for row in rows:
+        writer.writerow([f"'{value}" if isinstance(value := cell.value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value for cell in row.cells])
+    return out.getvalue()
+
+
+def as_json(frame: Frame, alarms: tuple[Alarm, ...]) -> str:
+    return msgspec.json.format(msgspec.json.encode(report.as_object(frame, alarms)), indent=2).decode() + "\n"
+
+
+def write(folder: Path, program: str, kind: str, content: str) -> Path:
+    """Into a new file; none is overwritten. Raises OSError."""
+    name = re.sub(r"[^\w.-]+", "-", program).strip("-.")[:40] or "scheduler"
+    for number in range(1, 10_000):
+        path = folder / f"slotwise-{name}-{number}.{kind}"
+        try:
+            with path.open("x", encoding="utf-8", newline="") as file:
+                file.write(content)
+        except FileExistsError:
+            continue
+        return path
+    raise OSError(f"{folder} has 9,999 exports of {name}")

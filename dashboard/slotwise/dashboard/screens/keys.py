@@ -1,0 +1,91 @@
+"""All keys, each with an id by which `keys.toml` gives it another key. (ctrl+p is the palette, ctrl+q leaves too.)"""
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+from textual.binding import Binding
+
+from slotwise.dashboard.screens.hints import DIGITS
+
+#: id, keys, action, what it does, whether the last line shows it
+KEYS = (
+    ("quit", "q", "app.quit", "Quit", True),
+    ("help", "question_mark,f1", "help", "Help", True),
+    ("pause", "space", "pause", "Pause", True),
+    ("drill", "enter", "drill", "Why", True),
+    ("filter", "slash", "filter", "Filter", True),
+    ("problems", "exclamation_mark", "problems", "Problems", True),
+    ("sort", "s", "sort", "Sort", True),
+    ("reverse", "S", "reverse", "Other way", False),
+    ("zoom", "z", "zoom", "Zoom", True),
+    ("window", "w", "window", "Window", True),
+    ("export", "e", "export", "Export", True),
+    ("follow", "f", "follow", "Follow", False),
+    ("copy", "c", "copy", "Copy the row", False),
+    ("back", "escape", "back", "Back, or clear the filter", False),
+    ("next_pane", "tab", "pane(1)", "Next pane", False),
+    ("previous_pane", "shift+tab", "pane(-1)", "Previous pane", False),
+    ("down", "down,j", "move(1)", "Down", False),
+    ("up", "up,k", "move(-1)", "Up", False),
+    ("page_down", "pagedown", "page(1)", "Page down", False),
+    ("page_up", "pageup", "page(-1)", "Page up", False),
+    ("first", "home", "end(False)", "First row", False),
+    ("last", "end", "end(True)", "Last row", False),
+    *((f"verdict_{n}", str(n), f"verdict({n - 1})", f"Verdict {n}; enter: evidence", False) for n in range(1, 5)),
+    *((f"pane_{digit}", digit, f"digit('{digit}')", f"{name.capitalize()}; again: zoom", False) for name, digit in DIGITS.items()),
+    ("step", "right", "step(1)", "Replay: a step on", False),
+    ("step_back", "left", "step(-1)", "Replay: a step back", False),
+    ("leap", "shift+right", "step(10)", "Replay: ten steps on", False),
+    ("leap_back", "shift+left", "step(-10)", "Replay: ten steps back", False),
+    ("next_alarm", "right_square_bracket", "alarm(True)", "Replay: next alarm", False),
+    ("previous_alarm", "left_square_bracket", "alarm(False)", "Replay: previous alarm", False),
+    ("slower", "comma", "speed(-1)", "Replay: slower", False),
+    ("faster", "full_stop", "speed(1)", "Replay: faster", False),
+    ("time", "t", "time", "Replay: go to a time", False),
+    ("live", "L", "live", "The latest there is", False),
+)
+IDS = tuple(key[0] for key in KEYS)
+SHOWN = tuple(key[0] for key in KEYS if key[4])
+WORDS = {
+    "question_mark": "?", "slash": "/", "exclamation_mark": "!", "right_square_bracket": "]", "left_square_bracket": "[", "comma": ",", "full_stop": ".",
+    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "enter": "enter",
+}  # fmt: skip
+
+
+class KeysError(ValueError):
+    """The file of keys makes no sense; the message says why."""
+
+
+def bindings() -> list[Binding]:
+    return [Binding(keys, action, words, show=shown, id=id) for id, keys, action, words, shown in KEYS]
+
+
+def word(key: str) -> str:
+    return WORDS.get(key, key)
+
+
+def place() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "slotwise" / "keys.toml"
+
+
+def said() -> str:
+    """Where that is, in short."""
+    return str(place()).replace(str(Path.home()), "~", 1)
+
+
+def load(path: Path) -> dict[str, str]:
+    """Lines such as `pause = "p,space"`. No file: nothing is changed. Raises KeysError."""
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise KeysError(f"{path}: {' '.join(str(error).split())}") from None
+    for id, keys in found.items():
+        if id not in IDS:
+            raise KeysError(f"{path}: no key is called {id!r}; there are {', '.join(IDS)}")
+        if not isinstance(keys, str) or not keys:
+            raise KeysError(f"{path}: {id}: expected names of keys, such as \"p,space\"")
+    return dict(found)

@@ -21,6 +21,14 @@ SLEEPY = Fixed(window=0)                 # parks after one stride
 
 
 @pytest.fixture
+def interruptible() -> Iterator[None]:
+    """As in a terminal: whoever runs the tests in the background may have them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def pool() -> Iterator[SpinPool]:
     with SpinPool(3, SLEEPY) as pool:
         yield pool
@@ -85,6 +93,7 @@ def test_what_has_not_begun_does_not_begin_after_an_error(pool: SpinPool) -> Non
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["while it waits", "while it runs a task"])
+@pytest.mark.usefixtures("interruptible")
 def test_keyboard_interrupt(pool: SpinPool, busy: bool) -> None:
     meet, main, never = threading.Barrier(2), threading.get_ident(), threading.Event()
 

@@ -20,7 +20,7 @@ BEGAN = "process_start_time_seconds"         # of the wall clock
 PREFIXES = ("slotwise_", "sched_")
 LARGEST = 16 * 2**20                         # bytes of a page
 INTERVAL, PATIENCE = 1.0, 5.0                # seconds
-MISSING = "reading Prometheus pages needs prometheus-client: pip install 'slotwise[prometheus]'"
+MISSING = "reading Prometheus pages needs prometheus-client: pip install 'slotwise[metrics]'"
 Labels = Mapping[str, str]
 Samples = dict[str, list[tuple[Labels, float]]]
 

@@ -39,7 +39,9 @@ class TraceFile:
 
             play = batching(read, Path(self.name).name)
         else:
-            raise SourceError(self.name, f"traces of {read.header.mechanism} cannot be shown yet")
+            from slotwise.dashboard.observe.sources.trace_spin import spinning
+
+            play = spinning(read, Path(self.name).name, instants(read))
         unseen = next((number for number, step in enumerate(read.steps, 2) if step.saw is None), None)
         if unseen is not None:
             raise SourceError(self.name, f"line {unseen} does not say what was seen; slotwise replay plays such a trace")

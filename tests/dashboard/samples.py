@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotwise.dashboard.observe.histograms import bucket
 from slotwise.impl import snapshot as s
+from slotwise.impl.meter_rows import bucket
 
 SECOND = 10**9
 NONE = s.Histogram()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import sin
 from typing import NamedTuple
 
-from slotwise.dashboard.observe.histograms import bucket
+from slotwise.impl.meter_rows import bucket
 from slotwise.impl.snapshot import VERSION, Batch, Batcher, Check, Divergence, Group, Histogram, Resource, Snapshot, Wave, Worker
 
 SECOND, MS = 10**9, 10**6

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from slotwise.fuzz.blame_state import writer_of
 from slotwise.fuzz.judges import Finding, different_at
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.target import Target
@@ -53,12 +54,7 @@ def in_finer_steps(finding: Finding) -> None:
 
 
 def blamed_for_state(keys: Sequence[str], decided: Sequence[str]) -> str:
-    ordered = sorted(keys, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST))
-    for key in ordered:
-        wrote = [rule for rule in decided if rule in WRITES.get(key, ())]
-        if wrote:
-            return min(wrote, key=WRITES[key].index)
-    return decided[-1] if decided else WRITES.get(ordered[0], (LAST_RESORT,))[0]
+    return writer_of(keys, decided, FIRST, WRITES, LAST_RESORT)
 
 
 def blamed(target: Target, profile: Any, setup: Any, commands: Sequence[Any], expected: Sequence[Observation], found: Sequence[Observation]) -> str:

@@ -3,24 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from slotwise.impl.meter_rows import low
 from slotwise.impl.snapshot import Histogram
 
 FEW, FEW_FOR_P99 = 20, 100               # fewer than these say nothing; too little for a 99th percentile
 DECADES = ((10**6, "< 1 ms"), (10**7, "1 - 10 ms"), (10**8, "10 - 100 ms"), (10**9, "0.1 - 1 s"), (10**10, "1 - 10 s"))
 BEYOND = "> 10 s"
-
-
-def bucket(duration: int) -> int:
-    """The bucket that counts a duration of so many ns."""
-    if duration < 16:
-        return max(0, duration)
-    exponent = duration.bit_length() - 4
-    return (exponent << 3) + (duration >> exponent)
-
-
-def low(index: int) -> int:
-    """The least duration in a bucket, ns."""
-    return index if index < 16 else (8 + (index & 7)) << ((index >> 3) - 1)
 
 
 def middle(index: int) -> int:

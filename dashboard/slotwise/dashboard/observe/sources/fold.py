@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from math import ceil
 
-from slotwise.dashboard.observe.histograms import bucket
+from slotwise.impl.meter_rows import bucket
 from slotwise.impl.snapshot import CAUSES, VERSION, Group, Histogram, Resource, Snapshot
 
 #: Causes by the reason for which a head is refused.

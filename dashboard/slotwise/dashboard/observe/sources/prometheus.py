@@ -11,8 +11,8 @@ from http.client import HTTPException
 import anyio
 import anyio.to_thread
 
-from slotwise.dashboard.observe.histograms import bucket
 from slotwise.dashboard.observe.sources.source import URLS, SourceError
+from slotwise.impl.meter_rows import bucket
 from slotwise.impl.snapshot import VERSION, Batcher, Check, Group, Histogram, Resource, Snapshot, Worker
 
 SECOND = 10**9

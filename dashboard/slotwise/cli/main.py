@@ -167,11 +167,15 @@ def watch(
     allow: Annotated[list[str] | None, typer.Option("--allow", metavar="CODE", help="Say nothing of this lint.", show_default=False)] = None,
     warn: Annotated[list[str] | None, typer.Option("--warn", metavar="CODE=value", help="Another limit for this lint.", show_default=False)] = None,
     ascii: Annotated[bool, typer.Option("--ascii", help="Of the screen: nothing but ASCII. (NO_COLOR is respected too.)")] = False,
+    program: Annotated[str | None, typer.Option("--run", metavar="COMMAND", help="Start this program, and watch the scheduler in it.", show_default=False)] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Start a small workload against a local inference server, and watch it.")] = False,
+    against: Annotated[str | None, typer.Option("--against", metavar="T", help="Of a trace: the rules and this target side by side, with the first difference.", show_default=False)] = None,
+    web: Annotated[int | None, typer.Option("--web", metavar="PORT", min=1, max=65535, help="The screen in a browser, at this port of the loopback interface.", show_default=False)] = None,
 ) -> int:
     """What does a scheduler do? Is a slot idle while work waits, who starves, what waits for nothing, what burns CPU?"""
-    from slotwise.cli.watch import run
+    from slotwise.cli.watch import Wanted, run
 
-    return run(where, attach, once, format, seconds, fail_on, allow or [], warn or [], ascii)
+    return run(Wanted(where, attach, once, format, seconds, fail_on, tuple(allow or ()), tuple(warn or ()), ascii, program, demo, against, web))
 
 
 @app.command()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -20,26 +21,45 @@ FORMATS, FAILS = ("text", "json"), ("warn", "alarm")
 SECOND = 10**9
 
 
-def run(where: str | None, attach: str | None, once: bool, format: str, seconds: float, fail_on: str | None, allow: list[str], warn: list[str], ascii: bool = False) -> int:
-    if format not in FORMATS:
-        raise Stop(f"format: found {format!r}, expected {' or '.join(FORMATS)}")
-    if fail_on is not None and fail_on not in FAILS:
-        raise Stop(f"fail-on: found {fail_on!r}, expected {' or '.join(FAILS)}")
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for."""
+
+    where: str | None
+    attach: str | None
+    once: bool
+    format: str
+    seconds: float
+    fail_on: str | None
+    allow: tuple[str, ...]
+    warn: tuple[str, ...]
+    ascii: bool
+    program: str | None
+    demo: bool
+    against: str | None
+    web: int | None
+
+
+def run(wanted: Wanted) -> int:
+    if wanted.format not in FORMATS:
+        raise Stop(f"format: found {wanted.format!r}, expected {' or '.join(FORMATS)}")
+    if wanted.fail_on is not None and wanted.fail_on not in FAILS:
+        raise Stop(f"fail-on: found {wanted.fail_on!r}, expected {' or '.join(FAILS)}")
     try:
-        limits = Limits.parse(warn, allow)
+        limits = Limits.parse(list(wanted.warn), list(wanted.allow))
     except LimitError as error:
         raise Stop(str(error)) from None
-    if (where is None) == (attach is None):
-        raise Stop("watch: expected a FILE or URL, or --attach SOCKET" + ("" if where is None else ", not both"))
-    if not once and not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    if (wanted.where is None) == (wanted.attach is None):
+        raise Stop("watch: expected a FILE or URL, or --attach SOCKET" + ("" if wanted.where is None else ", not both"))
+    if not wanted.once and not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise Stop("watch: the screen needs a terminal; --once shows one look")
     try:
-        source = find(attach or where or "")
+        source = find(wanted.attach or wanted.where or "")
     except SourceError as error:
         raise Stop(str(error), report.CANNOT_ATTACH) from None
-    if not once:
-        return show(source, limits, ascii)
-    return look(source, limits, round(seconds * SECOND), format, fail_on)
+    if not wanted.once:
+        return show(source, limits, wanted.ascii)
+    return look(source, limits, round(wanted.seconds * SECOND), wanted.format, wanted.fail_on)
 
 
 def show(source: Source, limits: Limits, ascii: bool) -> int:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-VERSION = 1                      # of the snapshot's fields; a reader refuses another by name
+VERSION = 2                      # of the snapshot's fields; a reader refuses another by name
 CAUSES = ("capacity", "limit", "lent", "kept", "back_off", "dependency", "scheduler")
 #: Why a waiter waits: no free unit of what it needs; its group's own limit; units are held beyond their holder's share; free units are kept
 #: for a patient head; a retry's pause; something it depends on; nothing holds it: it could have been started.
@@ -35,6 +35,7 @@ class Resource(msgspec.Struct, frozen=True):
     idle_waiting_longest: int    # longest stretch of that above 0, ns, since the start
     busy_time: int               # integral of busy, slot-ns
     hold: Histogram              # grant to release
+    idle_since: int | None = None        # when the stretch of idle_waiting above 0 that lasts began
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -47,7 +48,7 @@ class Group(msgspec.Struct, frozen=True):
     oldest: int | None           # when the task that has waited longest was submitted
     service: int                 # integral of dominant share held, in slot-ns of the largest resource
     wait: Histogram              # submission (or the end of a back-off) to start
-    causes: dict[str, int]       # waiter-ns by cause, all of it charged to exactly one
+    causes: dict[str, int]       # waiter-ns by cause, and the resource if that has one ("capacity llm"), all of it charged to exactly one
     submitted: int
     started: int
     finished: int
@@ -57,6 +58,9 @@ class Group(msgspec.Struct, frozen=True):
     timed_out: int
     needs: dict[str, int] = {}   # of its first waiting task
     blocked_by: str = ""         # the cause of its first waiting task, and the resource if that has one: "capacity llm"
+    overdue: int = 0             # running tasks that were told to end (deadline, cancellation), and still hold their units
+    overdue_since: int | None = None     # when the first of these was told so
+    debt: dict[str, int] = {}    # units by resource that it must still repay, under a profile that keeps debts
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -137,6 +141,25 @@ class Divergence(msgspec.Struct, frozen=True):
     detail: str
     at: int
     repro: str = ""              # a command that shows it
+    trace: str = ""              # the shrunk trace's file
+
+
+class Campaign(msgspec.Struct, frozen=True):
+    """A search for divergences, under one profile."""
+
+    mechanism: str
+    profile: str
+    target: str
+    seed: int
+    steps: int
+    episodes: int
+    time: int                    # ns that it has searched
+    new_at: int                  # its steps when a rule last decided for the first time, or something was found
+    rules: dict[str, int]        # how often each rule decided
+    floors: dict[str, float] = {}        # how often it must have, after so many steps; of rules that have a floor
+    faults: int = 0              # seeded faults that are known to belong to this profile
+    killed: int | None = None    # of these, found in the last `slotwise mutate` here; None: it was not run
+    result: str = "searching"    # then what came out: "no divergence", "DIVERGENCE at SLT-9"
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -159,3 +182,4 @@ class Snapshot(msgspec.Struct, frozen=True):
     divergences: tuple[Divergence, ...] = ()
     slo: int = 5 * 10**9         # ns that a task may wait before its group is called starving
     state: str = "running"       # "draining", "ended", "crashed: …"
+    campaigns: tuple[Campaign, ...] = ()

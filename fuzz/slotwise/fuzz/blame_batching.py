@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.fuzz.blame_state import writer_of
-from slotwise.fuzz.judges import Finding, different_at
-from slotwise.fuzz.reference import Reference
+from slotwise.fuzz.blame_state import at_the_difference, writer_of
+from slotwise.fuzz.judges import Finding
 from slotwise.fuzz.target import Target
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec.vocabulary import Observation
@@ -59,12 +58,7 @@ def blamed_for_state(keys: Sequence[str], decided: Sequence[str]) -> str:
 
 def blamed(target: Target, profile: Any, setup: Any, commands: Sequence[Any], expected: Sequence[Observation], found: Sequence[Observation]) -> str:
     """The rule behind a difference in what was seen after the last of `commands`."""
-    reference = Reference(profile, setup)
-    for command in commands:
-        reference.step(command)
-    decided = list(reference.decided)
-    number = different_at(expected, found)
-    wanted, got = [*expected[number : number + 1], ()][0], [*found[number : number + 1], ()][0]
+    decided, wanted, got = at_the_difference(profile, setup, commands, expected, found)
     for word, rule in (("time_reversed", "COL-1"), ("unexpected", "COL-2")):
         if word in (*wanted[:1], *got[:1]):
             return rule

@@ -1,7 +1,21 @@
-"""Which rule wrote what differs in a state? The same for every mechanism that says who writes what."""
+"""What the blame needs in every mechanism: what the rules decided, what differs, and which rule wrote what differs in a state."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slotwise.fuzz.judges import different_at
+from slotwise.fuzz.reference import Reference
+from slotwise.spec.vocabulary import Observation
+
+
+def at_the_difference(profile: Any, setup: Any, commands: Sequence[Any], expected: Sequence[Observation], found: Sequence[Observation]) -> tuple[list[str], Any, Any]:
+    """The rules that decided the last of the commands, and the first pair of observations that differs; () where one has no more."""
+    reference = Reference(profile, setup)
+    for command in commands:
+        reference.step(command)
+    number = different_at(expected, found)
+    return list(reference.decided), [*expected[number : number + 1], ()][0], [*found[number : number + 1], ()][0]
 
 
 def writer_of(keys: Sequence[str], decided: Sequence[str], first: Sequence[str], writes: Mapping[str, Sequence[str]], last_resort: str) -> str:

@@ -76,7 +76,7 @@ def test_batchers_batches_waves_workers_checks_and_divergences() -> None:
     assert row(frame.pane("waves"), "ckpt#2") == {"batcher": "ckpt", "wave": 2, "due": 40, "joined": 38, "late": 2, "latest": 1.0}
     assert row(frame.pane("workers"), "w0") == {"worker": "w0", "state": "spin", "run": 50.0, "spin": 30.0, "yield": 10.0, "park": 10.0, "hit": 10.0, "save": 0.2, "wake": None, "window": 5e-5}
     assert row(frame.pane("checks"), "LAW-2") == {"check": "LAW-2", "holds": "NO", "checked": 5, "age": 1.0, "detail": "two leases"}
-    assert row(frame.pane("divergences"), "D1") == {"divergence": "D1", "seed": 7, "step": 12, "rule": "ADM-1", "detail": "x", "age": 2.0, "repro": "slotwise replay x"}
+    assert row(frame.pane("divergences"), "D1") == {"divergence": "D1", "seed": 7, "step": 12, "rule": "ADM-1", "detail": "x", "age": 2.0, "repro": "slotwise replay x", "trace": ""}
     assert (frame.head.holding, frame.head.checks, frame.head.divergences) == (1, 2, 1)
     assert [verdict(frame, name).status for name in ("invariants", "divergence", "checkpoint-wait")] == ["alarm", "alarm", "warn"]
     assert verdict(frame, "spin-burn").text == "0.30 cores, 30% of worker time, hit 10%"

@@ -1,6 +1,7 @@
 """`slotwise fuzz`: search for a sequence of commands on which a target differs from the reference, or breaks a law."""
 from __future__ import annotations
 
+import multiprocessing
 import re
 import secrets
 import shlex
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from slotwise.cli import choices, store
+from slotwise.cli import choices, fuzz_tap, store
 from slotwise.cli.output import Stop, count, data, plural, progress, runs_as_json, say, table, worst
 from slotwise.cli.rules import CAMPAIGN
 from slotwise.fuzz import floors, seeded, targets
@@ -43,7 +44,7 @@ class Job:
         return f"{mechanism_of(self.profile).name}, {self.profile.name}, {self.target}"
 
 
-def run(mechanism: str | None, target: str, profile: str | None, seconds: float | None, steps: int | None, seed: int | None, workers: int, json: bool) -> int:
+def run(mechanism: str | None, target: str, profile: str | None, seconds: float | None, steps: int | None, seed: int | None, workers: int, json: bool, tap: str | None = None) -> int:
     loaded = choices.target(target)
     chosen = profiles(loaded, mechanism, profile)
     if seconds is None and steps is None:
@@ -52,10 +53,10 @@ def run(mechanism: str | None, target: str, profile: str | None, seconds: float 
         seed = 0 if steps is not None else secrets.randbelow(1_000_000)
     jobs = [Job(target, one, seconds, share(steps, workers, shard), seed + shard, shard) for one in chosen for shard in range(workers)]
     say(f"{plural(len(chosen), 'profile')} on {target}, {f'{steps:,} steps' if steps is not None else f'{seconds:g} s'} each, seed {seed}")
-    reports = searched(jobs, workers)
+    reports = searched(jobs, workers) if tap is None else watched(jobs, workers, tap)
     remember(reports)
     if json:
-        runs_as_json([report.to_json() for report in reports])
+        runs_as_json([as_object(report, profile) for report, profile in zip(reports, chosen, strict=True)])
     else:
         show(reports)
     return worst(report.exit for report in reports)
@@ -105,19 +106,44 @@ def searched(jobs: list[Job], workers: int) -> list[Report]:
     return [merged(jobs[i].profile, found[i : i + workers]) for i in range(0, len(jobs), workers)]
 
 
-def one_by_one(jobs: list[Job]) -> Iterator[Report]:
+def one_by_one(jobs: list[Job], board: fuzz_tap.Board | None = None) -> Iterator[Report]:
     with progress() as shown:
-        for job in jobs:
-            if shown is None:
-                yield search(job)
-                continue
-            line = shown.add_task(job.title, total=job.steps or job.seconds, note="")
+        for place, job in enumerate(jobs):
+            line = None if shown is None else shown.add_task(job.title, total=job.steps or job.seconds, note="")
 
-            def told(report: Report, job: Job = job, line: object = line) -> None:
-                shown.update(line, completed=report.steps if job.steps else report.seconds, note=f"{count(report.steps)} steps, {count(report.steps_per_s)}/s")  # type: ignore[arg-type]
+            def told(report: Report, place: int = place, job: Job = job, line: Any = line) -> None:
+                if shown is not None:
+                    shown.update(line, completed=report.steps if job.steps else report.seconds, note=f"{count(report.steps)} steps, {count(report.steps_per_s)}/s")
+                if board is not None:
+                    board.told(place, report)
 
             yield search(job, told)
-            shown.remove_task(line)
+            if shown is not None and line is not None:
+                shown.remove_task(line)
+
+
+def watched(jobs: list[Job], workers: int, where: str) -> list[Report]:
+    """As `searched`, while it can be watched on a socket."""
+    board = fuzz_tap.Board(jobs, workers)
+    found = []
+    with fuzz_tap.tapped(board, where):
+        for place, report in enumerate(one_by_one(jobs, board) if workers == 1 else side_by_side(jobs, workers, board)):
+            board.told(place, report, result(report))
+            for failure in report.failures:
+                if not board.knows(failure):
+                    board.found(failure, keep_failure(failure))
+            found.append(report)
+    return [merged(jobs[i].profile, found[i : i + workers]) for i in range(0, len(jobs), workers)]
+
+
+def side_by_side(jobs: list[Job], workers: int, board: fuzz_tap.Board) -> Iterator[Report]:
+    """In processes that are started afresh, since this one has threads."""
+    with fuzz_tap.listening(board) as queue, ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), fuzz_tap.begin, (queue,)) as pool:
+        yield from pool.map(search_telling, range(len(jobs)), jobs)
+
+
+def search_telling(place: int, job: Job) -> Report:
+    return search(job, fuzz_tap.telling(place))
 
 
 def merged(profile: Any, shards: list[Report]) -> Report:
@@ -132,6 +158,7 @@ def merged(profile: Any, shards: list[Report]) -> Report:
     failures = {failure.finding.key: failure for shard in reversed(shards) for failure in shard.failures}
     whole = replace(
         shards[0], episodes=sum(s.episodes for s in shards), steps=sum(s.steps for s in shards), seconds=max(s.seconds for s in shards),
+        new_at=sum(s.steps for s in shards) - min(s.steps - s.new_at for s in shards),
         rules={rule: rules[rule] for rule in shards[0].rules}, failures=list(failures.values()), hazards=hazards, floors_missed=[], digest=" ".join(s.digest for s in shards),
     )  # fmt: skip
     if whole.rules and not whole.failures and built_in(profile):
@@ -144,6 +171,12 @@ def remember(reports: list[Report]) -> None:
     for report in reports:
         rules.update(report.rules)
     store.keep(CAMPAIGN, {"runs": [f"{r.mechanism} under {r.profile} on {r.target}" for r in reports], "steps": sum(r.steps for r in reports), "rules": dict(rules)})
+
+
+def as_object(report: Report, profile: Any) -> dict[str, object]:
+    """With what `slotwise watch` shows beside it: floors, and the seeded faults found here."""
+    total, killed = fuzz_tap.faults(profile)
+    return {**report.to_json(), "floors": fuzz_tap.scaled(fuzz_tap.asked(profile), report.steps) if report.rules else {}, "faults": total, "killed": killed}
 
 
 # What a person sees ------------------------------------------------------------------------------------------------------------------

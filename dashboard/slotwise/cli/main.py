@@ -54,11 +54,12 @@ def fuzz(
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Where the search begins: 0 with --steps, else a fresh one.", show_default=False)] = None,
     workers: Annotated[int, typer.Option(min=1, max=256, metavar="W", help="Processes that search side by side, each from a seed of its own.")] = 1,
     json: JsonOption = False,
+    tap: Annotated[str | None, typer.Option("--tap", metavar="SOCKET|auto", help="Show the search on this Unix socket while it runs, for slotwise watch --attach; auto: one in the temporary folder.", show_default=False)] = None,
 ) -> int:
     """Does a target behave as the reference does, and keep the laws? Search for a sequence of commands that says no."""
     from slotwise.cli.fuzz import run
 
-    return run(mechanism, target, profile, seconds, steps, seed, workers, json)
+    return run(mechanism, target, profile, seconds, steps, seed, workers, json, tap)
 
 
 @app.command()

@@ -45,6 +45,10 @@ def run(wanted: Wanted) -> int:
         raise Stop(f"format: found {wanted.format!r}, expected {' or '.join(FORMATS)}")
     if wanted.fail_on is not None and wanted.fail_on not in FAILS:
         raise Stop(f"fail-on: found {wanted.fail_on!r}, expected {' or '.join(FAILS)}")
+    if wanted.against is not None:
+        from slotwise.cli import sides
+
+        return sides.run(wanted)
     try:
         limits = Limits.parse(list(wanted.warn), list(wanted.allow))
     except LimitError as error:
@@ -65,6 +69,7 @@ def run(wanted: Wanted) -> int:
 def show(source: Source, limits: Limits, ascii: bool) -> int:
     """The screen, until it is left."""
     try:
+        from slotwise.cli.words import WORDS
         from slotwise.dashboard.screens import keys
         from slotwise.dashboard.screens.app import Screens
         from slotwise.dashboard.screens.session import open_session
@@ -74,7 +79,7 @@ def show(source: Source, limits: Limits, ascii: bool) -> int:
         mapped = keys.load(keys.place())
     except keys.KeysError as error:
         raise Stop(str(error)) from None
-    wrong = Screens(open_session(source, limits), ascii=ascii, mapped=mapped).run()
+    wrong = Screens(open_session(source, limits), ascii=ascii, mapped=mapped, words=WORDS).run()
     if wrong:
         raise Stop(wrong, report.CANNOT_ATTACH)
     return report.OK

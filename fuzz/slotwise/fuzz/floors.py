@@ -51,6 +51,12 @@ def tilts_of(profile: str, mechanism: str = "admission") -> dict[str, int]:
     return {rule: tilt for rule, (_, tilt) in _file(mechanism).get(profile, {}).items()}
 
 
+def asked(profile: Any, steps: int) -> dict[str, float]:
+    """Rule -> how often it must decide in so many steps, of the profile's rules that have a floor."""
+    floors = floors_of(profile.name, mechanism_of(profile).name)
+    return {rule.id: floors[rule.id] * steps / PER for rule in rules_of(profile) if rule.id in floors}
+
+
 def missed(profile: Any, hits: Mapping[str, int], steps: int) -> list[Missed]:
     """The rules that decided too seldom in so many steps: below their floor, or never. A rule without a floor is missed always.
     Nothing is missed in a run too short to tell."""

@@ -87,6 +87,7 @@ class Report:
     episodes: int = 0
     steps: int = 0
     seconds: float = 0.0
+    new_at: int = 0                                                  # its steps when a rule last decided for the first time, or something was found
     rules: dict[str, int] = field(default_factory=dict)              # rule of the profile -> times decided
     failures: list[Failure] = field(default_factory=list)
     hazards: Counter[str] = field(default_factory=Counter)           # law that the profile is known to break -> episodes
@@ -109,5 +110,5 @@ class Report:
             "mechanism": self.mechanism, "target": self.target, "profile": self.profile, "seed": self.seed,
             "episodes": self.episodes, "steps": self.steps, "seconds": round(self.seconds, 3), "steps_per_s": round(self.steps_per_s),
             "rules": dict(self.rules), "divergences": [failure.to_json() for failure in self.failures], "hazards": dict(sorted(self.hazards.items())),
-            "floors_missed": [{"rule": m.rule, "hits": m.hits, "floor": m.floor} for m in self.floors_missed], "equality": self.equality, "digest": self.digest,
+            "floors_missed": [{"rule": m.rule, "hits": m.hits, "floor": m.floor} for m in self.floors_missed], "equality": self.equality, "digest": self.digest, "new_at": self.new_at,
         }  # fmt: skip

@@ -189,12 +189,15 @@ def campaign(target: Target, profile: Any, *, steps: int | None = None, seconds:
         report.steps += len(episode.commands)
         report.hazards.update(law for law in episode.broken if law in hazards)
         reached = Counter(episode.decided)
+        if any(not hits[rule] for rule in reached):
+            report.new_at = report.steps
         hits.update(reached)
         lean.learn(tilt, reached, len(episode.commands))
         digest.update(repr(episode.seen).encode())
         finding = diagnose(target, episode, hazards) if episode.suspect else again(target, episode) if report.episodes % TWICE_EVERY == 1 else None
         if finding is not None and finding.key not in keys:
             keys.add(finding.key)
+            report.new_at = report.steps
             failure = failure_of(target, episode, finding)
             report.failures.append(shrunk(target, failure) if shrink else failure)
         now = time.perf_counter()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.dashboard.observe import tables
+from slotwise.dashboard.observe import campaigns, tables
 from slotwise.dashboard.observe.limits import Limits
 from slotwise.dashboard.observe.panes import MOST, Listing, Pane, Row, Status, Table, worst
 from slotwise.dashboard.observe.verdicts import Verdict, verdicts
@@ -42,7 +42,7 @@ class Head(msgspec.Struct, frozen=True):
 class Frame:
     window: Window
     head: Head
-    verdicts: tuple[Verdict, ...]            # the four, then invariants and divergences
+    verdicts: tuple[Verdict, ...]            # the four, then invariants and divergences; then that of a search
     limits: Limits
     _tables: dict[str, tuple[Table[Any], list[Any]]] = field(repr=False)
 
@@ -81,8 +81,9 @@ def derive(previous: Snapshot | None, current: Snapshot, *, limits: Limits | Non
     """The frame of the window between two snapshots; of the whole run, if there is no previous one or it is of another run. `age` is that
     of the current snapshot when it is looked at, ns."""
     window, limits = Window(previous, current), limits or Limits()
-    tables_ = tables.panes(window, limits)
-    return Frame(window, head(window, age, coarse), verdicts(window, limits), limits, tables_)
+    tables_ = {table.name: (table, things) for table, things in campaigns.tables(window)} | tables.panes(window, limits)
+    search = campaigns.verdict(window)
+    return Frame(window, head(window, age, coarse), verdicts(window, limits) + ((search,) if search else ()), limits, tables_)
 
 
 def head(window: Window, age: int | None, coarse: bool) -> Head:

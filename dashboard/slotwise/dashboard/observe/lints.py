@@ -169,7 +169,8 @@ def tape01(frame: Frame) -> Iterator[Reading]:
 def inv(frame: Frame) -> Iterator[Reading]:
     for check in frame.window.after.checks:
         if not check.holds:
-            yield Reading(check.id, inf, f"does not hold: {escape(check.detail) or 'no detail'}; record a trace and replay it")
+            then = "search longer, or help its generator" if frame.window.after.campaigns else "record a trace and replay it"
+            yield Reading(check.id, inf, f"does not hold: {escape(check.detail) or 'no detail'}; {then}")
 
 
 def div(frame: Frame) -> Iterator[Reading]:

@@ -55,6 +55,7 @@ def exit_code(frame: Frame, alarms: tuple[Alarm, ...], fail_on: str | None) -> i
 #: The lints that say what a verdict says.
 _SAME = {
     "idle-while-waiting": ("SCH001",), "starving": ("FAIR01", "FAIR02"), "checkpoint-wait": ("CKPT01",), "spin-burn": ("SPIN01", "SPIN02"), "invariants": ("INV",), "divergence": ("DIV",),
+    "fuzz": ("DIV", "INV"),
 }  # fmt: skip
 
 

@@ -164,6 +164,7 @@ DIVERGENCES: Table[tuple[Divergence, int]] = Table("divergences", "Divergences",
     Field("detail", "detail", "", "what differs", lambda d: d[0].detail),
     Field("age", "age", "s", "since it was found", lambda d: s(d[1] - d[0].at)),
     Field("repro", "again", "", "a command that shows it", lambda d: d[0].repro),
+    Field("trace", "trace", "", "the file of its shrunk trace", lambda d: d[0].trace),
 ], status=lambda d: "alarm")  # fmt: skip
 
 

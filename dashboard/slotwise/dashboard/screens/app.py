@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from slotwise.dashboard.observe.frames import Frame
 from slotwise.dashboard.observe.lints import Alarm
+from slotwise.dashboard.observe.shrunk import PLAIN, Words
 from slotwise.dashboard.screens import hints, keys
 from slotwise.dashboard.screens.details import Detail, Help
 from slotwise.dashboard.screens.look import Look
@@ -33,10 +34,11 @@ class Screens(App[str]):
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (32, "-tall")]             # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, session: Session, *, ascii: bool = False, fps: float = FPS, folder: Path | None = None, mapped: Mapping[str, str] | None = None) -> None:
+    def __init__(self, session: Session, *, ascii: bool = False, fps: float = FPS, folder: Path | None = None, mapped: Mapping[str, str] | None = None, words: Words = PLAIN) -> None:
         """`fps` 0: nothing happens by itself, `tick` does it; the viewer's own cost is not shown then."""
         super().__init__()
         self.session, self.fps, self.folder, self.mapped = session, fps, folder or Path(), dict(mapped or {})
+        self.words = words                       # for the steps of a trace
         self.look = Look(ascii, not self.no_color)
         self.overview = Overview(self.look)
         self.frame: Frame | None = None          # that is looked at

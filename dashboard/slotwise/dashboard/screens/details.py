@@ -9,7 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen, Screen
 
+from slotwise.dashboard.observe import shrunk
 from slotwise.dashboard.observe.panes import Column, Pane, Row
+from slotwise.dashboard.observe.shrunk import harmless
 from slotwise.dashboard.observe.words import escape
 from slotwise.dashboard.screens import hints, keys
 from slotwise.dashboard.screens.export import KINDS
@@ -64,6 +66,7 @@ class Detail(Screen[None]):
     def __init__(self, look: Look, table: str, key: str) -> None:
         super().__init__()
         self.look, self.table, self.key = look, table, key
+        self._told: tuple[tuple[str, int], list[str]] = ("", 0), []      # of a divergence: its trace, read once
 
     @property
     def screens(self) -> Screens:
@@ -105,7 +108,16 @@ class Detail(Screen[None]):
             spoken.append([])
         if self.table == "groups":
             return [*self.first(row, columns), [], *spoken, *self.why(frame.drill(self.key), width)]
-        return [[(f" {escape(self.key)} ", "reverse"), (f"  {self.table}", "dim")], [], *spoken, *self.every(row, columns, width)]
+        return [[(f" {escape(self.key)} ", "reverse"), (f"  {self.table}", "dim")], [], *(self.trace(row, columns, width) or spoken), *self.every(row, columns, width)]
+
+    def trace(self, row: Row, columns: Sequence[Column], width: int) -> list[Line]:
+        """Of what diverges, the shrunk trace, in place of an alarm that says what the row does."""
+        known = {column.id: str(cell.value or "") for column, cell in zip(columns, row.cells, strict=True)} if self.table == "divergences" else {}
+        if "trace" not in known:
+            return []
+        if self._told[0] != (self.key, width):
+            self._told = (self.key, width), [harmless(known["detail"]), *shrunk.told(known["trace"], known["rule"], self.screens.words, width - 2)]
+        return [*(piece for line in self._told[1] for piece in ([[(f"  {line}", "text")]] if len(line) + 2 <= width else wrapped(self.look, f"  {line}", width, "text"))), []]
 
     def every(self, row: Row, columns: Sequence[Column], width: int) -> list[Line]:
         names = max(len(column.title or column.id) for column in columns) + 2

@@ -8,7 +8,7 @@ from typing import NamedTuple
 DIGITS = {"resources": "5", "groups": "6", "batches": "7", "waves": "8", "workers": "9", "alarms": "0"}
 #: Shown after tables that are not named here, if there is no room for all.
 LATER = ("batchers", "checks", "divergences")
-SHORT = {"resources": "Slots", "batchers": "Ckpt", "batches": "Batches", "waves": "Waves", "checks": "Inv", "divergences": "Div", "alarms": "Alarms"}
+SHORT = {"campaigns": "Fuzz", "resources": "Slots", "batchers": "Ckpt", "batches": "Batches", "waves": "Waves", "checks": "Inv", "divergences": "Div", "alarms": "Alarms"}
 #: Columns by importance; the others follow as they come.
 FIRST = {
     "resources": ("resource", "busy", "capacity", "waiting", "idle", "hold_p99", "lost", "used", "longest"),
@@ -19,12 +19,14 @@ FIRST = {
     "workers": ("worker", "spin", "hit", "run", "yield", "park", "wake", "state"),
     "checks": ("check", "holds", "checked", "detail"),
     "divergences": ("divergence", "rule", "detail", "seed", "step"),
+    "campaigns": ("mechanism", "profile", "result", "rules", "floors", "steps", "speed", "since", "faults", "missing"),
+    "rules": ("rule", "profile", "decided", "margin", "state", "floor", "often"),
     "alarms": ("sentence", "age"),
 }  # fmt: skip
 #: Columns that a bar says already, or the row's other words.
 NEVER = {"alarms": ("entity", "code"), "workers": ("window",)}
 #: Columns that say in a word what the row's state is.
-STATES = ("flag", "holds")
+STATES = ("flag", "holds", "state", "result")
 #: Whose columns need no names.
 HEADLESS = ("alarms",)
 #: Which panes the rows are in that lints speak of.

@@ -18,12 +18,13 @@ from slotwise.dashboard.screens.lines import Lines, screens_of
 from slotwise.dashboard.screens.look import Look
 from slotwise.dashboard.screens.pane import ALARMS, TablePane
 from slotwise.dashboard.screens.parts import FOUR, Banner, Head, HistoryLine, Keys, Tabs, Verdicts
+from slotwise.dashboard.screens.search import SearchLines, only_search
 from slotwise.dashboard.screens.session import Playback, parse_time
 
 if TYPE_CHECKING:
     from slotwise.dashboard.screens.app import Screens
 
-MIDDLE = ("resources", "groups")
+MIDDLE = ("resources", "groups", "campaigns")
 NOT_LIVE = "a running scheduler is only seen now; space pauses"
 
 
@@ -50,6 +51,7 @@ class Overview(Screen[None]):
             for name in FOUR:
                 yield Verdicts(look, name, id=f"card-{name}")
         yield Verdicts(look, None, id="verdicts")
+        yield SearchLines(look, id="search")
         yield Tabs(look, id="tabs")
         with Vertical(id="body"):
             yield Horizontal(id="middle")
@@ -64,9 +66,10 @@ class Overview(Screen[None]):
 
     @property
     def tables(self) -> list[str]:
-        """Those that have rows, in order; resources, groups and alarms always; and the one that is shown."""
+        """Those that have rows, in order; resources, groups and alarms always, but for a search alone; and the one that is shown."""
         frame = self.screens.frame
-        names = [name for name in frame.names if name in MIDDLE or frame.count(name) or name == self.current] if frame else []
+        always = () if only_search(frame) else MIDDLE
+        names = [name for name in frame.names if name in always or frame.count(name) or name == self.current] if frame else []
         return [*names, ALARMS]
 
     @property
@@ -80,6 +83,8 @@ class Overview(Screen[None]):
             if name not in self.panes:           # a table that was not there before finds its place
                 self.panes[name] = pane = TablePane(self.look, name)
                 self.query_one("#middle" if name in MIDDLE else "#lower", Horizontal).mount(pane)
+        if only_search(frame) and self.current in ("resources", "groups"):
+            self.show("campaigns")
         self.lay_out()
         for widget in self.query(Lines):
             if new or not isinstance(widget, TablePane):
@@ -89,21 +94,27 @@ class Overview(Screen[None]):
         banner, single = self.query_one("#banner"), self.single
         banner.display = bool(self.screens.session.trouble)
         self.set_class(single, "-single")
+        self.set_class(only_search(self.screens.frame), "-search")
         self.set_class(self.zoomed, "-zoomed")
         shown = {self.current} if single else set(self.placed())
         for name, pane in self.panes.items():
             pane.display = name in shown
-        self.query_one("#middle").display = bool(shown.intersection(MIDDLE))
+        middle = self.query_one("#middle")
+        middle.display = bool(shown.intersection(MIDDLE))
+        middle.styles.height = min(self.screens.frame.count("campaigns") + 3, 16) if only_search(self.screens.frame) and not single and self.screens.frame else None
         self.query_one("#lower").display = bool(shown.difference(MIDDLE, (ALARMS,)))
 
     def placed(self) -> list[str]:
         """What has a place where there is room for several."""
-        others = [name for name in self.tables if name not in MIDDLE and name != ALARMS]
+        tables = self.tables
+        others = [name for name in tables if name not in MIDDLE and name != ALARMS]
         others.sort(key=lambda name: name in hints.LATER)
+        if only_search(self.screens.frame):      # its checks say what its rules do
+            others = [name for name in others if name != "checks" or name == self.current]
         most = 5 if self.size.width >= 160 else 3
         if self.current in others[most:]:
             others[most - 1] = self.current
-        return [*MIDDLE, *others[:most], ALARMS]
+        return [*(name for name in tables if name in MIDDLE), *others[:most], ALARMS]
 
     def show(self, table: str) -> None:
         """Puts it where it is seen, and the keys into it."""
@@ -161,6 +172,9 @@ class Overview(Screen[None]):
             self.show(table)
 
     def action_verdict(self, place: int) -> None:
+        if only_search(self.screens.frame):
+            self.show("campaigns")
+            return
         one = self.query_one("#verdicts", Verdicts)
         if one.display and one.size.height:
             one.choose(place)

@@ -254,7 +254,8 @@ class HistoryLine(Lines):
         session, look = self.screens.session, self.look
         cells = max(1, width - self.LEAD - 1)
         top = float(session.frame.head.capacity) if session.frame else 0.0
-        marks = list(look.spark(session.series("busy"), cells, top))
+        series = "busy" if top else "events"         # a search has no slots: how fast it is
+        marks = list(look.spark(session.series(series), cells, top))
         styles, before = ["spark"] * cells, 0.0
         for place, status in enumerate(resampled(session.series("status"), cells)):
             if not isnan(status):
@@ -266,7 +267,7 @@ class HistoryLine(Lines):
         if here is not None:
             place = min(cells - 1, round(here * (cells - 1)))
             marks[place], styles[place] = look.here, "strong"
-        yield [(f" {'timeline' if session.replay else 'busy 60s':<{self.LEAD - 1}}", "dim"), *zip(marks, styles, strict=True)]
+        yield [(f" {'timeline' if session.replay else f'{series} 60s':<{self.LEAD - 1}}", "dim"), *zip(marks, styles, strict=True)]
         if height > 1:
             first, last = session.ends()
             middle = f"of {top:,.0f} slots" if top else ""

@@ -1,4 +1,4 @@
-"""A report of `slotwise fuzz --json` as one snapshot: rules that decided often enough are checks that hold, divergences are open."""
+"""A report of `slotwise fuzz --json` as one snapshot: its campaigns, the rules that kept their floors as checks that hold, its divergences."""
 from __future__ import annotations
 
 import shlex
@@ -9,8 +9,9 @@ from typing import Any
 import anyio.to_thread
 import msgspec
 
+from slotwise.dashboard.observe import campaigns
 from slotwise.dashboard.observe.sources.source import SourceError
-from slotwise.impl.snapshot import VERSION, Check, Divergence, Snapshot
+from slotwise.impl.snapshot import VERSION, Campaign, Check, Divergence, Snapshot
 
 SECOND = 10**9
 LARGEST = 64 * 2**20
@@ -21,7 +22,7 @@ class _Failure(msgspec.Struct):
     message: str = ""
     kind: str = ""
     seed: int | None = None
-    trace: str = ""
+    trace: str = ""                      # the whole shrunk trace
 
 
 class _Missed(msgspec.Struct):
@@ -40,6 +41,26 @@ class _Report(msgspec.Struct):
     divergences: tuple[_Failure, ...] = ()
     floors_missed: tuple[_Missed, ...] = ()
     mechanism: str = "admission"
+    episodes: int = 0
+    new_at: int | None = None
+    equality: bool = True
+    floors: dict[str, float] = {}
+    faults: int = 0
+    killed: int | None = None
+
+    @property
+    def result(self) -> str:
+        """In the words of `slotwise fuzz`."""
+        if self.divergences:
+            first = self.divergences[0]
+            kind = first.kind or "divergence"
+            return kind.upper() + (f" at {first.rule}" if first.rule != kind else "")
+        return "no divergence" if self.equality else "no law broken"
+
+    @property
+    def campaign(self) -> Campaign:
+        new_at = self.steps if self.new_at is None else self.new_at
+        return Campaign(self.mechanism, self.profile, self.target, self.seed, self.steps, self.episodes, round(self.seconds * SECOND), new_at, self.rules, self.floors, self.faults, self.killed, self.result)
 
 
 class _Reports(msgspec.Struct):
@@ -50,7 +71,7 @@ def is_one(first: bytes) -> bool:
     return first.lstrip().startswith((b'{"mechanism"', b'{"runs"', b'{"target"'))
 
 
-class Campaign:
+class CampaignReport:
     live, coarse = False, False
 
     def __init__(self, name: str) -> None:
@@ -64,29 +85,37 @@ class Campaign:
             data = await anyio.to_thread.run_sync(path.read_bytes)
         except OSError as error:
             raise SourceError(self.name, error.strerror or "cannot be read") from None
-        yield snapshot(self._reports(data))
+        yield snapshot(self._reports(data), self.name)
 
     def _reports(self, data: bytes) -> tuple[_Report, ...]:
         try:
             found: Any = msgspec.json.decode(data)
             several = isinstance(found, dict) and "runs" in found
-            return msgspec.convert(found, _Reports).runs if several else (msgspec.convert(found, _Report),)
+            reports = msgspec.convert(found, _Reports).runs if several else (msgspec.convert(found, _Report),)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SourceError(self.name, f"not a report of slotwise fuzz: {error}") from None
+        if not all(0 <= one.seconds < 1e9 and one.steps >= 0 for one in reports):
+            raise SourceError(self.name, "not a report of slotwise fuzz: expected times and steps that are not negative")
+        return reports
 
 
-def snapshot(reports: tuple[_Report, ...]) -> Snapshot:
-    now = round(max((report.seconds for report in reports), default=0.0) * SECOND)
-    checks, open_ = [], []
-    for report in reports:
-        prefix = f"{report.mechanism}/{report.profile}"
-        missed = {one.rule: one for one in report.floors_missed}
-        for rule, hits in report.rules.items():
-            detail = f"decided {hits:,} times" + (f", its floor is {missed[rule].floor or 0:g}" if rule in missed else "")
-            checks.append(Check(f"{prefix} {rule}", rule not in missed, hits, now, detail))
-        for failure in report.divergences:
+def snapshot(reports: tuple[_Report, ...], name: str = "") -> Snapshot:
+    """`name` is that of the file, in which the shrunk traces are looked up when they are asked for."""
+    now = round(sum(report.seconds for report in reports) * SECOND)
+    checks: list[Check] = []
+    open_ = []
+    for place, report in enumerate(reports):
+        one = report.campaign
+        prefix = campaigns.name(one)
+        missed = {under.rule for under in report.floors_missed}
+        if campaigns.judged(one) or missed:
+            checks += (Check(f"{prefix} {rule}", rule not in missed, hits, now, campaigns.detail(one, rule)) for rule, hits in report.rules.items())
+        for number, failure in enumerate(report.divergences):
             step = max(0, failure.trace.count("\n") - 1)
             again = f"slotwise fuzz {report.mechanism} --profile {shlex.quote(report.profile)} --target {shlex.quote(report.target)} --steps {report.steps} --seed {report.seed}"
-            open_.append(Divergence(f"{prefix} {failure.rule}", failure.seed or report.seed, step, failure.rule, failure.message, now, again))
+            open_.append(Divergence(f"{prefix} {failure.rule}", failure.seed or report.seed, step, failure.rule, failure.message, now, again, f"{name}#{place}.{number}" if failure.trace else ""))
     names = ", ".join(dict.fromkeys(f"{report.mechanism} on {report.target}" for report in reports))
-    return Snapshot(VERSION, f"fuzz {names}", 0, 0, now, 1, sum(report.steps for report in reports), 0, 0, checks=tuple(checks), divergences=tuple(open_), state="ended")
+    return Snapshot(
+        VERSION, f"fuzz {names}", 0, 0, now, 1, sum(report.steps for report in reports), 0, 0, checks=tuple(checks), divergences=tuple(open_), state="ended",
+        campaigns=tuple(report.campaign for report in reports),
+    )  # fmt: skip

@@ -64,7 +64,7 @@ def _of_file(path: Path) -> Source:
             first = file.readline(1 << 20)
     except OSError as error:
         raise SourceError(str(path), error.strerror or "cannot be read") from None
-    for kind, is_one in ((trace.TraceFile, trace.is_one), (event_log.EventLog, event_log.is_one), (campaign.Campaign, campaign.is_one)):
+    for kind, is_one in ((trace.TraceFile, trace.is_one), (event_log.EventLog, event_log.is_one), (campaign.CampaignReport, campaign.is_one)):
         if is_one(first):
             return kind(str(path))
     raise SourceError(str(path), "neither a slotwise trace, nor a scheduler's event log, nor a report of slotwise fuzz")

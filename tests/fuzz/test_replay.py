@@ -76,3 +76,18 @@ def test_records_what_a_stranger_sees() -> None:
     assert written.header.targets == ("stranger",)
     assert written.steps[0].saw == [("accepted", "a1"), ("accepted", "b1")]
     assert written.steps[0].rules is None
+
+
+def test_whoever_failed_is_not_asked_again() -> None:
+    asked: list[Command] = []
+
+    class Fails(Mute):
+        def step(self, command: Command) -> list[tuple[object, ...]]:
+            asked.append(command)
+            if isinstance(command, Pump):
+                raise RuntimeError("no")
+            return []
+
+    written = recorded(Target("fails", Fails, claims=lambda profile: False), STRICT, {"r": 1}, COMMANDS)
+    assert [step.saw for step in written.steps] == [[], [], None, None, None, None]
+    assert asked == COMMANDS[:3]

@@ -152,9 +152,9 @@ def test_the_gravest_code_counts() -> None:
 
 
 def test_it_is_a_program() -> None:
-    program = [sys.executable, "-m", "slotwise.cli.main"]
+    program = [sys.executable, "-m", "slotwise.cli.start"]
     ended = subprocess.run([*program, "fuzz", "rows"], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (exits.USAGE, "", "slotwise: mechanism: found 'rows', expected admission or batching or spin\n")
-    reader = subprocess.run(f"{sys.executable} -m slotwise.cli.main rules | head -n 1", shell=True, capture_output=True, text=True)
+    reader = subprocess.run(f"{sys.executable} -m slotwise.cli.start rules | head -n 1", shell=True, capture_output=True, text=True)
     assert reader.stdout.startswith("QUE-1")
     assert "Error" not in reader.stderr

@@ -2,18 +2,17 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from slotwise.cli.output import Stop, say
+from slotwise.cli.ends import INTERRUPTED, ended
+from slotwise.cli.output import say
 from slotwise.fuzz import exits
 
 # typer's own errors; where it keeps their classes has moved between its versions
 WRONG_USE: Any = typer.BadParameter.__mro__[1]
-INTERRUPTED = 130
 
 HELP = """An executable specification of a work scheduler, a native engine that does exactly the same, and what proves it.
 
@@ -32,6 +31,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 
 def print_version(value: bool) -> None:
     if value:
+        from importlib.metadata import version
+
         print(f"slotwise {version('slotwise')}")
         raise typer.Exit
 
@@ -198,38 +199,24 @@ COMMANDS = [command.name or command.callback.__name__ for command in app.registe
 def run(arguments: list[str]) -> int:
     """Do one command and say how it ended. Nothing is raised, but with --traceback."""
     traceback, arguments = "--traceback" in arguments, [argument for argument in arguments if argument != "--traceback"]
-    try:
-        code = int(app(args=arguments or ["--help"], standalone_mode=False, prog_name="slotwise") or exits.CLEAN)
-        if code == INTERRUPTED:                    # newer typers take the interrupt themselves
+
+    def work() -> int:
+        try:
+            code = int(app(args=arguments or ["--help"], standalone_mode=False, prog_name="slotwise") or exits.CLEAN)
+        except WRONG_USE as error:
+            context = getattr(error, "ctx", None)
+            message = " ".join(error.format_message().split())
+            if message.startswith("No such command"):
+                message += f" There are {', '.join(COMMANDS)}."
+            say(f"{context.command_path if context else 'slotwise'}: {message}")
+            return exits.USAGE
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+        if code == INTERRUPTED:                # newer typers take the interrupt themselves
             raise KeyboardInterrupt
         return code
-    except WRONG_USE as error:
-        context = getattr(error, "ctx", None)
-        message = " ".join(error.format_message().split())
-        if message.startswith("No such command"):
-            message += f" There are {', '.join(COMMANDS)}."
-        say(f"{context.command_path if context else 'slotwise'}: {message}")
-        return exits.USAGE
-    except Stop as stop:
-        say(f"slotwise: {stop}")
-        return stop.code
-    except (KeyboardInterrupt, typer.Abort):
-        say("slotwise: interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:
-        sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: SIM115 - whoever read us has gone; nothing may be flushed to them
-        return exits.CLEAN
-    except Exception as error:
-        from slotwise.cli.errors import expected
 
-        known = expected(error)
-        if known is not None:
-            say(f"slotwise: {known}")
-            return known.code
-        if traceback:
-            raise
-        say(f"slotwise: internal error: {type(error).__name__}: {' '.join(str(error).split())} (slotwise --traceback {' '.join(arguments)} shows where)")
-        return exits.INTERNAL
+    return ended(work, arguments, traceback)
 
 
 def main() -> None:

@@ -1,12 +1,11 @@
 """`slotwise watch`: what a scheduler does. A screen; with --once one look, as text or JSON."""
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from dataclasses import dataclass
 from typing import Any
-
-import anyio
 
 from slotwise.cli.output import Stop, as_json, data
 from slotwise.dashboard.observe import report
@@ -79,6 +78,8 @@ def show(source: Source, limits: Limits, ascii: bool) -> int:
         mapped = keys.load(keys.place())
     except keys.KeysError as error:
         raise Stop(str(error)) from None
+    gc.collect()
+    gc.freeze()                              # what was imported stays; to look through it again and again would only make keys wait
     wrong = Screens(open_session(source, limits), ascii=ascii, mapped=mapped, words=WORDS).run()
     if wrong:
         raise Stop(wrong, report.CANNOT_ATTACH)
@@ -88,7 +89,7 @@ def show(source: Source, limits: Limits, ascii: bool) -> int:
 def look(source: Source, limits: Limits, window: int, format: str, fail_on: str | None) -> int:
     """One look at a source, and how it ends."""
     once = Once(source, limits, window)
-    anyio.run(once.gather)
+    once.gather()
     if once.frame is None:
         if once.wrong:
             raise Stop(once.wrong, report.CANNOT_ATTACH)
@@ -115,10 +116,16 @@ class Once:
         self.alarms: tuple[Alarm, ...] = ()
         self.wrong = ""
 
-    async def gather(self) -> None:
+    def gather(self) -> None:
+        played = None if self.endless else getattr(self.source, "played", None)
         try:
-            with anyio.move_on_after(self.window / SECOND + GRACE if self.endless else None):
-                await self._follow()
+            if played is not None:           # a file needs no event loop, whose import takes longer than the look
+                for snapshot in played():
+                    self._take(snapshot)
+            else:
+                import anyio
+
+                anyio.run(self._follow)
         except SourceError as error:
             self.wrong = str(error)
         if self.last is not None:
@@ -128,14 +135,20 @@ class Once:
             self.alarms = self.watch.look(self.frame)
 
     async def _follow(self) -> None:
+        import anyio
+
         snapshots: Any = self.source.snapshots()
-        async for snapshot in snapshots:
-            self.first, self.last = self.first or snapshot, snapshot
-            frame = derive(self.past.before(snapshot.now, LINTS_SEE), snapshot, limits=self.limits, coarse=self.source.coarse)
-            self.watch.look(frame)
-            self.past.put(snapshot)
-            if self.endless and snapshot.now - self.first.now >= self.window:
-                return
+        with anyio.move_on_after(self.window / SECOND + GRACE if self.endless else None):
+            async for snapshot in snapshots:
+                self._take(snapshot)
+                if self.endless and self.first is not None and snapshot.now - self.first.now >= self.window:
+                    return
+
+    def _take(self, snapshot: Snapshot) -> None:
+        self.first, self.last = self.first or snapshot, snapshot
+        frame = derive(self.past.before(snapshot.now, LINTS_SEE), snapshot, limits=self.limits, coarse=self.source.coarse)
+        self.watch.look(frame)
+        self.past.put(snapshot)
 
 
 GRACE = 1.0                                  # seconds beyond --for in which the last snapshot may come

@@ -264,9 +264,16 @@ def runtime() -> list[Figure]:
     return found()
 
 
+def dashboard() -> list[Figure]:
+    """The viewer's, beside a scheduler that it watches."""
+    from slotwise.fuzz.bench_dashboard import dashboard as found
+
+    return found()
+
+
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "spec-core": spec_core, "trio-program": trio_program, "lockstep": lockstep, "whole-trace": whole_trace, "call": call, "dispatch": dispatch,
-    "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism, "runtime": runtime,
+    "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism, "runtime": runtime, "dashboard": dashboard,
     "batching-simulation": lambda: list(import_module("slotwise.fuzz.bench_simulation").durable_work()),
     **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "flat-live", "fifty-live", "waves-live", "checkpoint-many")},
     **{name: spinning(name) for name in ("spin", "spin-window")},

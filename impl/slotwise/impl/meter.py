@@ -80,6 +80,7 @@ class Meter:
             row.line.clear()
             row.dead = 0
         row.line.append(job)
+        row.rest = None
         row.waiting += 1
         shape.waiting += 1
         job._since = at
@@ -164,6 +165,7 @@ class Meter:
     def backs_off(self, row: GroupRow, at: int, jobs: int) -> None:
         """One more job (jobs 1) is between two tries, or one less (-1)."""
         self.events += 1
+        row.rest = None
         row.backing += jobs
         row.backing_less += at * jobs
 
@@ -343,7 +345,15 @@ class Meter:
         """`begun` is the instant 0 on the program's clock."""
         if at != self.at:
             self._advance(at)
-        return tuple(self._frozen(row, begun) for row in self.groups.values())
+        found = []
+        for row in self.groups.values():
+            one = row.rest
+            if one is None:
+                one = self._frozen(row, begun)
+                if not (row.waiting or row.running or row.backing):      # until a job of it waits, nothing of it changes
+                    row.rest = one
+            found.append(one)
+        return tuple(found)
 
     def _frozen(self, row: GroupRow, begun: int) -> s.Group:
         causes = dict.fromkeys(s.CAUSES, 0)

@@ -74,7 +74,7 @@ class Shape:
 
 
 class GroupRow:
-    __slots__ = ("backing", "backing_less", "causes", "counted", "dead", "limit", "limited", "line", "mark", "name", "outcomes", "retried", "running",
+    __slots__ = ("backing", "backing_less", "causes", "counted", "dead", "limit", "limited", "line", "mark", "name", "outcomes", "rest", "retried", "running",
                  "sent", "service_less", "serving", "shape", "since", "spec", "started", "submitted", "wait", "waiting", "weight")  # fmt: skip
 
     def __init__(self, spec: Group) -> None:
@@ -90,11 +90,13 @@ class GroupRow:
         self.submitted = self.started = self.retried = 0
         self.outcomes = {"finished": 0, "failed": 0, "cancelled": 0, "timed_out": 0}
         self.wait = Durations()
+        self.rest: s.Group | None = None     # as it was frozen, while nothing has happened to it since and nothing of it grows with time
         self.specify(spec)
 
     def specify(self, spec: Group) -> None:
         self.spec, self.weight, self.limit = spec, weight_in_units(spec), spec.running_limit
         self.limited = self.limit is not None and self.running >= self.limit
+        self.rest = None
 
 
 def merged(rows: Iterable[s.Histogram]) -> s.Histogram:

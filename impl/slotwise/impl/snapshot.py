@@ -17,14 +17,14 @@ CAUSES = ("capacity", "limit", "lent", "kept", "back_off", "dependency", "schedu
 Cause = Literal["capacity", "limit", "lent", "kept", "back_off", "dependency", "scheduler"]
 
 
-class Histogram(msgspec.Struct, frozen=True):
+class Histogram(msgspec.Struct, frozen=True, gc=False):
     """Counts of durations by bucket: eight to each power of two of nanoseconds, sparse. Bucket i begins at `low(i)` (slotwise.impl.meter)."""
 
     counts: dict[int, int] = {}
     total: int = 0               # ns, of all
 
 
-class Resource(msgspec.Struct, frozen=True):
+class Resource(msgspec.Struct, frozen=True, gc=False):
     name: str
     capacity: int
     busy: int                    # units held
@@ -38,7 +38,7 @@ class Resource(msgspec.Struct, frozen=True):
     idle_since: int | None = None        # when the stretch of idle_waiting above 0 that lasts began
 
 
-class Group(msgspec.Struct, frozen=True):
+class Group(msgspec.Struct, frozen=True, gc=False):
     name: str
     weight: float
     limit: int | None
@@ -63,7 +63,7 @@ class Group(msgspec.Struct, frozen=True):
     debt: dict[str, int] = {}    # units by resource that it must still repay, under a profile that keeps debts
 
 
-class Batch(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True, gc=False):
     """One request of a checkpoint batcher."""
 
     number: int
@@ -78,7 +78,7 @@ class Batch(msgspec.Struct, frozen=True):
     outcome: str = ""
 
 
-class Wave(msgspec.Struct, frozen=True):
+class Wave(msgspec.Struct, frozen=True, gc=False):
     """The refreshes that one answer resumed."""
 
     number: int
@@ -90,7 +90,7 @@ class Wave(msgspec.Struct, frozen=True):
     latest: int                  # ns after its due instant, of the latest
 
 
-class Batcher(msgspec.Struct, frozen=True):
+class Batcher(msgspec.Struct, frozen=True, gc=False):
     name: str
     requests: int
     updates: int
@@ -107,7 +107,7 @@ class Batcher(msgspec.Struct, frozen=True):
     waves: tuple[Wave, ...] = ()
 
 
-class Worker(msgspec.Struct, frozen=True):
+class Worker(msgspec.Struct, frozen=True, gc=False):
     """A thread of a spin pool; times in ns."""
 
     name: str
@@ -123,7 +123,7 @@ class Worker(msgspec.Struct, frozen=True):
     wake: Histogram = Histogram()        # from the publication to the first look after a park
 
 
-class Check(msgspec.Struct, frozen=True):
+class Check(msgspec.Struct, frozen=True, gc=False):
     """An invariant or law that is checked on the running scheduler."""
 
     id: str
@@ -133,7 +133,7 @@ class Check(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Divergence(msgspec.Struct, frozen=True):
+class Divergence(msgspec.Struct, frozen=True, gc=False):
     id: str
     seed: int
     step: int
@@ -144,7 +144,7 @@ class Divergence(msgspec.Struct, frozen=True):
     trace: str = ""              # the shrunk trace's file
 
 
-class Campaign(msgspec.Struct, frozen=True):
+class Campaign(msgspec.Struct, frozen=True, gc=False):
     """A search for divergences, under one profile."""
 
     mechanism: str
@@ -162,7 +162,7 @@ class Campaign(msgspec.Struct, frozen=True):
     result: str = "searching"    # then what came out: "no divergence", "DIVERGENCE at SLT-9"
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
     """Everything, at one instant. `version` comes first, so that a reader of another version can say so."""
 
     version: int
@@ -183,3 +183,4 @@ class Snapshot(msgspec.Struct, frozen=True):
     slo: int = 5 * 10**9         # ns that a task may wait before its group is called starving
     state: str = "running"       # "draining", "ended", "crashed: …"
     campaigns: tuple[Campaign, ...] = ()
+    every: int = 10**8           # ns until the next one on the same socket, unless something blocks the loop; more where snapshots cost much

@@ -1,4 +1,5 @@
-"""The socket on which a live scheduler shows itself: a snapshot every 100 ms to every viewer that can take it.
+"""The socket on which a live scheduler shows itself: a snapshot every 100 ms to every viewer that can take it, or less often, so that making
+them takes no more than a fiftieth of the loop's time. Each says when the next one comes.
 
 A stream of bytes: `HELLO`, the version of the snapshot (two bytes, big-endian), then frames, each its length (four bytes, big-endian) and a
 `Snapshot` in MessagePack. Only the owner of the process can connect (mode 0600). Nothing ever waits for a viewer: what it does not
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 HELLO = b"SLOTWISE"
 LARGEST = 16 * 2**20                     # bytes of a frame, without its length
 INTERVAL = 0.1                           # seconds
+SHARE = 0.02                             # of the loop's time that snapshots may take
+LONGEST = 2.0                            # seconds between two, whatever they cost
 STALLED = 5.0                            # seconds in which a viewer takes nothing of what is kept for it
 VIEWERS = 64                             # at once; more are sent away
 
@@ -60,10 +63,13 @@ class Viewer:
 class Tap:
     """`snapshot` is called between two steps of the scheduler, once for all viewers. Raises OSError where the socket cannot be made."""
 
-    def __init__(self, snapshot: Callable[[], Snapshot], path: Path | None = None, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, snapshot: Callable[[], Snapshot], path: Path | None = None, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic, cpu: Callable[[], float] = time.thread_time
+    ) -> None:
         self.path = default_path() if path is None else path
         self.too_large = self.failed = 0     # snapshots that no reader would take, and those that could not be made
-        self._snapshot, self._interval, self._clock = snapshot, interval, clock
+        self.cost = 0.0                      # CPU seconds that the last snapshot took
+        self._snapshot, self._interval, self._clock, self._cpu = snapshot, interval, clock, cpu
         self._viewers: list[Viewer] = []
         self._socket = bound(self.path)
         self._inode = os.stat(self.path).st_ino
@@ -71,6 +77,11 @@ class Tap:
     @property
     def viewers(self) -> int:
         return len(self._viewers)
+
+    @property
+    def interval(self) -> float:
+        """Seconds from one snapshot to the next."""
+        return max(self._interval, min(LONGEST, self.cost / SHARE))
 
     async def run(self) -> None:
         """Without end."""
@@ -80,8 +91,9 @@ class Tap:
                 await anyio.wait_readable(self._socket)
                 self.accept()
             if self._clock() >= due:
-                due = self._clock() + self._interval
+                begun = self._clock()
                 self.show()
+                due = begun + self.interval
             await anyio.lowlevel.checkpoint()
 
     def accept(self) -> None:
@@ -118,13 +130,15 @@ class Tap:
         self._viewers = alive
 
     def _frame(self) -> bytes:
+        begun = self._cpu()
         try:
-            data = msgspec.msgpack.encode(self._snapshot())
+            data = msgspec.msgpack.encode(msgspec.structs.replace(self._snapshot(), every=round(1e9 * self.interval)))
         except Exception:                    # a source's, or a name that is no text: who is watched is not to suffer
             self.failed += 1
             if self.failed == 1:
                 log.exception("no snapshot could be made")
             return b""
+        self.cost = self._cpu() - begun
         if len(data) > LARGEST:
             self.too_large += 1
             if self.too_large == 1:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -40,11 +41,26 @@ class Head(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Frame:
+    """Only what is asked for is worked out, once: whoever plays a recording looks at thousands of frames, and shows one."""
+
     window: Window
-    head: Head
-    verdicts: tuple[Verdict, ...]            # the four, then invariants and divergences; then that of a search
     limits: Limits
-    _tables: dict[str, tuple[Table[Any], list[Any]]] = field(repr=False)
+    age: int | None = None                   # of the snapshot when it was looked at, ns
+    coarse: bool = False
+
+    @cached_property
+    def head(self) -> Head:
+        return head(self.window, self.age, self.coarse)
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The four, then invariants and divergences; then that of a search."""
+        search = campaigns.verdict(self.window)
+        return verdicts(self.window, self.limits) + ((search,) if search else ())
+
+    @cached_property
+    def _tables(self) -> dict[str, tuple[Table[Any], list[Any]]]:
+        return {table.name: (table, things) for table, things in campaigns.tables(self.window)} | tables.panes(self.window, self.limits)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,10 +96,7 @@ class Frame:
 def derive(previous: Snapshot | None, current: Snapshot, *, limits: Limits | None = None, age: int | None = None, coarse: bool = False) -> Frame:
     """The frame of the window between two snapshots; of the whole run, if there is no previous one or it is of another run. `age` is that
     of the current snapshot when it is looked at, ns."""
-    window, limits = Window(previous, current), limits or Limits()
-    tables_ = {table.name: (table, things) for table, things in campaigns.tables(window)} | tables.panes(window, limits)
-    search = campaigns.verdict(window)
-    return Frame(window, head(window, age, coarse), verdicts(window, limits) + ((search,) if search else ()), limits, tables_)
+    return Frame(Window(previous, current), limits or Limits(), age, coarse)
 
 
 def head(window: Window, age: int | None, coarse: bool) -> Head:

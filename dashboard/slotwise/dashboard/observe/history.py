@@ -45,7 +45,9 @@ class Ring:
     def last(self, count: int | None = None) -> list[float]:
         """Oldest first, nan for periods without a value."""
         count = self.size if count is None else min(count, self.size)
-        return [self._values[number % self.size] if number >= 0 else nan for number in range(self._latest - count + 1, self._latest + 1)]
+        oldest = (self._latest + 1) % self.size
+        values = self._values[oldest:] + self._values[:oldest]
+        return values.tolist()[self.size - count :]
 
 
 def numbers(frame: Frame) -> dict[str, float]:

@@ -156,8 +156,8 @@ def spin02(frame: Frame) -> Iterator[Reading]:
 
 
 def loop01(frame: Frame) -> Iterator[Reading]:
-    age = frame.head.age_s
-    if age is not None and (bad := over(age, frame.limits["LOOP01"])) > CLEARS:
+    age = None if frame.age is None else frame.age / SECOND
+    if age is not None and (bad := over(age, max(frame.limits["LOOP01"], 3 * frame.window.after.every / SECOND))) > CLEARS:
         yield Reading("", bad, f"STALLED: the last snapshot is {seconds(age)} old; something blocks the scheduler's loop")
 
 
@@ -213,7 +213,7 @@ class Watch:
     def look(self, frame: Frame) -> tuple[Alarm, ...]:
         """The alarms that are open, the gravest first, then by code, then the oldest first."""
         after = frame.window.after
-        if frame.head.restarted or self._run != (after.program, after.pid, after.started):
+        if frame.window.restarted or self._run != (after.program, after.pid, after.started):
             self._seen.clear()
         self._run = (after.program, after.pid, after.started)
         now, seen, alarms = frame.window.now, {}, []

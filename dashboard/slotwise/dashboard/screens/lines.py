@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.geometry import Region
@@ -34,6 +35,7 @@ class Lines(Widget):
         self._lines: list[Line] = []
         self._drawn = (0, 0)
         self._framed = ("", "")
+        self._base = Style.null()
 
     @property
     def screens(self) -> Screens:
@@ -65,11 +67,15 @@ class Lines(Widget):
     def on_resize(self) -> None:
         self.update()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style         # worked out from all it stands in, once for all lines
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         if self._drawn != tuple(self.size):
             width, height = self.size
             self._lines, self._drawn = list(self.draw(width, height))[:height], (width, height)
-        base, width = self.rich_style, self.size.width
+        base, width = self._base, self.size.width
         if y >= len(self._lines):
             return Strip.blank(width, base)
         styles, merged = self.look.styles, []

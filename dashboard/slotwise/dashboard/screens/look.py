@@ -71,7 +71,7 @@ def resampled(values: Sequence[float], width: int) -> list[float]:
     for place in range(width):
         first = place * len(values) // width
         stretch = values[first : max(first + 1, (place + 1) * len(values) // width)]
-        found.append(max((value for value in stretch if not math.isnan(value)), default=math.nan))
+        found.append(max([value for value in stretch if value == value], default=math.nan))        # nan is not itself
     return found
 
 

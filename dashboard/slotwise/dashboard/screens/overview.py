@@ -83,6 +83,8 @@ class Overview(Screen[None]):
             if name not in self.panes:           # a table that was not there before finds its place
                 self.panes[name] = pane = TablePane(self.look, name)
                 self.query_one("#middle" if name in MIDDLE else "#lower", Horizontal).mount(pane)
+                if name == self.current and not isinstance(self.focused, TablePane):
+                    self.call_after_refresh(pane.focus)          # the first snapshot came after the screen was put up
         if only_search(frame) and self.current in ("resources", "groups"):
             self.show("campaigns")
         self.lay_out()

@@ -67,7 +67,12 @@ class Session:
 
     @property
     def stalled(self) -> bool:
-        return self.age is not None and self.age > self.limits["LOOP01"] * SECOND
+        return self.age is not None and self.age > max(self.limits["LOOP01"] * SECOND, 3 * self.every)
+
+    @property
+    def every(self) -> int:
+        """ns from the latest snapshot to the next."""
+        return self.frame.window.after.every if self.frame is not None else 0
 
     @property
     def state(self) -> str:

@@ -4,11 +4,9 @@ Each event has its kind, the time, the task, and a view of all resources. Of the
 """
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, BinaryIO
 
-import anyio.lowlevel
-import anyio.to_thread
 import msgspec
 
 from slotwise.dashboard.observe.sources.fold import Fold
@@ -18,6 +16,7 @@ from slotwise.impl.snapshot import Snapshot
 SECOND = 10**9
 INTERVAL = SECOND // 10
 TOGETHER = 500                               # lines read at once
+MOST = 100                                   # snapshots that are held at once
 LONGEST = 1 << 20                            # bytes of a line; longer ones are skipped, and counted
 WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 OUTCOMES = {"retry_deferred": "retried", "non_retryable_dropped": "failed", "cancelled": "cancelled"}
@@ -60,28 +59,50 @@ class EventLog:
 
     async def snapshots(self) -> AsyncIterator[Snapshot]:
         """One each 100 ms of the log's time, and one at its end."""
+        import anyio.to_thread
+
+        play = self._play()
+        while (some := await anyio.to_thread.run_sync(next, play, None)) is not None:
+            for snapshot in some:
+                yield snapshot
+
+    def played(self) -> Iterator[Snapshot]:
+        """The same without an event loop."""
+        for some in self._play():
+            yield from some
+
+    def _play(self) -> Iterator[list[Snapshot]]:
+        """Those of some lines at a time."""
         due = number = 0
         try:
             with open(self.name, "rb") as file:
-                while lines := await anyio.to_thread.run_sync(self._some, file):
+                while lines := self._some(file):
+                    found = list[Snapshot]()
                     for line in lines:
                         number += 1
-                        event = self._event(line, number) if line else None
+                        try:
+                            event = self._event(line, number) if line else None
+                        except SourceError:
+                            yield found          # what was seen before it broke off
+                            raise
                         if event is None:
                             continue
                         at = round(event.captured_at_monotonic * SECOND)
                         if self.fold is None:
                             self.fold, due = Fold(self._program(event), {}, at), at + INTERVAL
                         while due <= at:
-                            yield self._taken(due)
+                            found.append(self._taken(due))
+                            if len(found) == MOST:
+                                yield found
+                                found = []
                             due = max(due + INTERVAL, at - 600 * INTERVAL)       # of an hour without events, the last minute is enough
-                        self._play(self.fold, event, at)
-                    await anyio.lowlevel.checkpoint()
+                        self._happens(self.fold, event, at)
+                    yield found
         except OSError as error:
             raise SourceError(self.name, error.strerror or "cannot be read") from None
         if self.fold is None:
             raise SourceError(self.name, "no whole event in it")
-        yield self._taken(self.fold.now)
+        yield [self._taken(self.fold.now)]
 
     def _some(self, file: BinaryIO) -> list[bytes]:
         """Some lines more, empty for those that are too long. A last one that is not whole yet is left out."""
@@ -112,7 +133,7 @@ class EventLog:
     def _program(event: _Event) -> str:
         return f"data-designer {(event.captured_correlation or {}).get('run_id') or ''}".strip()
 
-    def _play(self, fold: Fold, event: _Event, at: int) -> None:
+    def _happens(self, fold: Fold, event: _Event, at: int) -> None:
         fold.pass_to(at)
         fold.events += 1
         for name, units in (event.snapshot.resource_limits if event.snapshot else {}).items():

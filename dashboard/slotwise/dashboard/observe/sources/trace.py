@@ -5,9 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio.lowlevel
-import anyio.to_thread
-
 from slotwise.dashboard.observe.sources.fold import Fold
 from slotwise.dashboard.observe.sources.source import SourceError
 from slotwise.impl.snapshot import Snapshot
@@ -28,10 +25,24 @@ class TraceFile:
         self.name = name
 
     async def snapshots(self) -> AsyncIterator[Snapshot]:
+        import anyio.lowlevel
+        import anyio.to_thread
+
+        for snapshot in self._play(await anyio.to_thread.run_sync(self._read)):
+            yield snapshot
+            await anyio.lowlevel.checkpoint()
+
+    def played(self) -> Iterator[Snapshot]:
+        """The same without an event loop."""
+        return self._play(self._read())
+
+    def _read(self) -> trace.Trace:
         try:
-            read = await anyio.to_thread.run_sync(trace.read, Path(self.name))
+            return trace.read(Path(self.name))
         except trace.TraceError as error:
             raise SourceError(self.name, str(error).removeprefix(f"{self.name}: ")) from None
+
+    def _play(self, read: trace.Trace) -> Iterator[Snapshot]:
         if read.header.mechanism == "admission":
             play = admission(read, Path(self.name).name)
         elif read.header.mechanism == "batching":
@@ -45,9 +56,7 @@ class TraceFile:
         unseen = next((number for number, step in enumerate(read.steps, 2) if step.saw is None), None)
         if unseen is not None:
             raise SourceError(self.name, f"line {unseen} does not say what was seen; slotwise replay plays such a trace")
-        for snapshot in play:
-            yield snapshot
-            await anyio.lowlevel.checkpoint()
+        yield from play
 
 
 def instants(read: trace.Trace) -> int:

@@ -4,18 +4,21 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from textual.pilot import Pilot
 
+from slotwise.dashboard.observe.alarms import Acknowledged
 from slotwise.dashboard.observe.sources.source import SourceError
 from slotwise.dashboard.sample import snapshots
 from slotwise.dashboard.screens.app import Screens
 from slotwise.dashboard.screens.export import screen_text
 from slotwise.dashboard.screens.sampled import sampled
 from slotwise.dashboard.screens.session import Live, Playback, Session
+from slotwise.dashboard.screens.session_base import LINTS_SEE
 from slotwise.impl.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -51,8 +54,16 @@ def sample() -> tuple[Snapshot, ...]:
     return tuple(snapshots())
 
 
-def live() -> Live:
+@cache
+def _live() -> Live:
     return sampled(sample())
+
+
+def live() -> Live:
+    """With all of its history, which is worked out once: what is changed in one test is not seen in another, as long as nothing more is taken."""
+    session = copy(_live())
+    session.acknowledged, session.news = Acknowledged(), []
+    return session
 
 
 def soon() -> Live:
@@ -80,6 +91,38 @@ def drive(session: Session, steps: Steps[T], size: tuple[int, int] = (120, 36), 
             return await steps(app, pilot)
 
     return asyncio.run(go())
+
+
+async def afresh(app: Screens, pilot: Pilot[str]) -> None:
+    """As after the start, so that one app does for several keys."""
+    while app.screen is not app.overview:
+        app.pop_screen()
+        await pilot.pause()
+    app.clear_notifications()
+    app.marked = app.held = None
+    app.paused, app.hides, app.unit, app.look.log = False, True, "own", False
+    board, session = app.overview, app.session
+    board.close_typed()
+    board.preset, board.zoomed = "overview", False
+    for pane in board.panes.values():
+        pane.typed, pane.problems, pane.follow, pane.selected, pane.sort, pane.view, pane.place, pane.top = "", False, False, None, None, -1, 0, 0
+    session.acknowledged = Acknowledged(session.replay)
+    session.window, session._dirty = (LINTS_SEE if not session.replay or session.source.live else 0), True
+    if isinstance(session, Playback):
+        session.at, session.speed, session.playing, session._ticked = float(session.times[0]), 0, True, None
+    board.show("groups")
+    await settled(app, pilot)
+
+
+def in_turn(*cases: Callable[[Screens, Pilot[str]], Awaitable[None]]) -> Steps[None]:
+    """All of them in one app, each afresh."""
+
+    async def steps(app: Screens, pilot: Pilot[str]) -> None:
+        for case in cases:
+            await case(app, pilot)
+            await afresh(app, pilot)
+
+    return steps
 
 
 def pressed(*keys: str) -> Steps[str]:

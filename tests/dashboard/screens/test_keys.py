@@ -3,23 +3,25 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from slotwise.dashboard.screens import keys
 from slotwise.dashboard.screens.app import Screens
-from slotwise.dashboard.screens.details import Detail, Exporting, Help
+from slotwise.dashboard.screens.cards import Verdicts
+from slotwise.dashboard.screens.details import Detail
 from slotwise.dashboard.screens.export import screen_text
+from slotwise.dashboard.screens.help import Exporting, Help
 from slotwise.dashboard.screens.overview import Overview
 from slotwise.dashboard.screens.pane import TablePane
-from slotwise.dashboard.screens.parts import Verdicts
 from slotwise.dashboard.screens.sampled import sampled
 from slotwise.dashboard.screens.session import SECOND, Playback
 
-from .driving import drive, pressed, replay, sample, settled, soon
+from .driving import drive, in_turn, pressed, replay, sample, settled, soon
 
 Case = Callable[[Screens, Pilot[str]], Awaitable[None]]
 CASES: dict[str, Case] = {}
@@ -59,8 +61,12 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
     for key in ("question_mark", "f1"):
         await pilot.press(key)
         assert isinstance(app.screen, Help)
-        text = screen_text(app)
-        assert "integral of its slots" in text, "the columns of the pane"
+        seen = screen_text(app)
+        for _ in range(3):
+            await pilot.press("pagedown")
+            seen += screen_text(app)
+        assert "integral of its slots" in seen, "the columns of the pane"
+        assert set(keys.IDS) <= set(seen.split()), "every key, by its id"
         await pilot.press("escape")
         assert app.screen_stack[-1] == app.overview
 
@@ -248,6 +254,202 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
     assert not app.paused
 
 
+# how numbers and rows are told -------------------------------------------------------------------------------------------------------
+
+
+@case("group")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    titles, rows = [], []
+    for _ in range(4):
+        await pilot.press("g")
+        titles.append(screen_text(app).splitlines()[7].partition("6 ")[2].split(" ─")[0])
+        rows.append(first(app))
+    assert titles == ["Groups by what they wait for", "Waits by resource", "Waits", "Groups"]
+    assert rows[0][0] == "capacity io"
+    assert set(rows[1]) == {"", "io", "db", "cpu"}
+    assert "tenant-c lent" in rows[2]
+    assert rows[3][0] == "tenant-c"
+    await pilot.press("g", "enter")
+    assert "groups that waited for it" in screen_text(app), "also such a row can be looked at"
+    await pilot.press("escape", "5", "g")
+    assert "the rows of resources have nothing in common" in [one.message for one in app._notifications]
+    await pilot.press("0", "g")
+    assert first(app, "alarms") == ["FAIR01", "SCH001", "DIV", "FAIR02"] or "FAIR01" in first(app, "alarms")
+    assert "alarms" in screen_text(app)
+
+
+@case("unit")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    """Titles say it, the numbers are those of the window."""
+    app.overview.show("batchers")
+    await settled(app, pilot)
+    await pilot.press("z")
+    frame, seen = app.frame, []
+    assert frame is not None
+    requests = frame.window.batchers[0].count("requests")
+    for _ in range(4):
+        await pilot.press("u")
+        await settled(app, pilot)
+        listing = pane(app, "batchers").listing()
+        assert listing is not None
+        place = next(i for i, column in enumerate(listing.columns) if column.id == "requests")
+        value = listing.rows()[0].cells[place].value
+        assert isinstance(value, int | float)
+        seen.append((listing.columns[place].title, round(value, 9)))
+        assert seen[-1][0] in screen_text(app)
+    assert seen == [("req/s", round(requests / frame.head.window_s, 9)), ("req sum", requests), ("req of all", 100.0), ("req", requests)]
+
+
+@case("scale")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    before = screen_text(app)
+    await pilot.press("y")
+    lines = screen_text(app).splitlines()
+    assert lines[-3].startswith(" log scale ")
+    assert "its lowest is 1/1000" in lines[-2]
+    assert lines[4] != before.splitlines()[4], "the sparklines too"
+    await pilot.press("y")
+    assert screen_text(app).splitlines()[:-3] == before.splitlines()[:-3] or app.look.log is False
+
+
+@case("preset", "previous_preset")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    seen = []
+    for key in ("p", "p", "p", "p", "p", "P", "p"):
+        await pilot.press(key)
+        await settled(app, pilot)
+        board = app.overview
+        seen.append((board.preset, board.current))
+        shown = [name for name, one in board.panes.items() if one.display]
+        if board.preset == "ckpt":
+            assert set(shown) == {"batchers", "batches", "waves", "alarms"}
+            assert len({pane(app, name).size.width for name in shown}) == 1, "below each other"
+        if board.preset == "fairness":
+            assert set(shown) == {"groups", "waits", "alarms"}
+            assert pane(app, "waits").size.height > 5
+        if board.preset != "overview":
+            assert f"view {board.preset}" in screen_text(app).splitlines()[0]
+    assert seen == [("fairness", "groups"), ("ckpt", "batchers"), ("spin", "workers"), ("fuzz", "divergences"), ("overview", "groups"), ("fuzz", "divergences"), ("overview", "groups")]
+
+
+@case("theme")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    before, styles = app.theme, app.look.styles
+    seen = [before]
+    while len(seen) == 1 or seen[-1] != before:
+        await pilot.press("T")
+        seen.append(app.theme)
+        assert (app.look.styles == styles) is app.current_theme.dark, "on a light ground the colours are darker"
+    assert len(seen) == len(set(seen)) + 1 > 10
+    assert app.look.styles == styles
+
+
+@case("output")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    await pilot.press("o")
+    assert "no program was started from here" in screen_text(app)
+    await pilot.press("up", "down", "escape")
+    assert app.screen is app.overview
+
+
+# alarms ------------------------------------------------------------------------------------------------------------------------------
+
+
+@case("acknowledge", "acknowledged")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    head = screen_text(app).splitlines()[0]
+    await pilot.press("0", "a")
+    assert "FAIR01 tenant-c" not in first(app, "alarms")
+    assert "8 open  1 acked" in screen_text(app)
+    await pilot.press("6", "home", "a")
+    assert "FAIR02 tenant-c" not in first(app, "alarms"), "all that speak of the row"
+    await pilot.press("down", "a")
+    assert "FAIR01 tenant-f" not in first(app, "alarms")
+    await pilot.press("5", "end", "a")
+    assert "no open alarm speaks of it" in [one.message for one in app._notifications]
+    await pilot.press("0", "A", "end")
+    await settled(app, pilot)
+    assert "6 open  3 acked, shown" in screen_text(app)
+    assert "(acked) FAIR01 tenant-" in screen_text(app)
+    await pilot.press("a", "A", "home")
+    assert "7 open  2 acked" in screen_text(app), "again: not acknowledged"
+    await pilot.press("6", "home", "enter")
+    await settled(app, pilot)
+    assert "(acknowledged)" in screen_text(app)
+    await pilot.press("a", "escape")
+    assert screen_text(app).splitlines()[0] == head
+
+
+# the mark ----------------------------------------------------------------------------------------------------------------------------
+
+
+@case("mark", "to_mark", "difference")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    await pilot.press("d", "apostrophe")
+    assert [one.message for one in app._notifications] == ["there is no mark; m sets one"] * 2
+    marked = app.frame
+    await pilot.press("m", "w")
+    assert app.frame is not marked
+    await pilot.press("apostrophe")
+    assert app.frame is marked
+    lines = screen_text(app).splitlines()
+    assert lines[0].startswith(" MARK ")
+    assert lines[1] == " MARK  this is 0s ago; ' or L goes back to now"
+    await pilot.press("apostrophe")
+    assert screen_text(app).startswith(" LIVE ")
+    for key in ("L", "space"):
+        await pilot.press("apostrophe", key)
+        assert app.frame is app.now
+        assert not app.paused
+    await pilot.press("d")
+    await settled(app, pilot)
+    text = screen_text(app)
+    assert "before: the mark, 0s ago;  after: now" in text
+    words = " ".join(text.split())
+    assert "window then " in words
+    assert "window now " in words
+    assert "nothing has changed" in text
+    await pilot.press("escape")
+    assert app.screen is app.overview
+
+
+@case("record")
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    app.recorder.opens = _missing
+    await pilot.press("R")
+    assert [(one.message, one.severity) for one in app._notifications] == [("recording needs pyarrow: pip install 'slotwise[record]'", "error")]
+    assert " REC " not in screen_text(app)
+
+
+def _missing(path: Path) -> NoReturn:
+    raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+
+
+# in a recording ----------------------------------------------------------------------------------------------------------------------
+
+
+@case("mark", "to_mark", "difference", "record", "acknowledge", replayed=True)
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    session = played(app)
+    await pilot.press("shift+right", "m", "shift+right", "shift+right", "apostrophe")
+    assert session.place == 10
+    assert not session.playing
+    await pilot.press("L")
+    await settled(app, pilot)
+    assert screen_text(app).splitlines()[-3].count("M") == 1, "where it is"
+    await pilot.press("d")
+    await settled(app, pilot)
+    text = screen_text(app)
+    assert "before: the mark, at 2.500s;  after: at 29.750s" in text
+    assert "passed 27.2s" in text
+    assert "tenant-c" in text
+    await pilot.press("escape", "R", "0", "home", "a")
+    assert "this is a recording already; e cuts the window out of one" in [one.message for one in app._notifications]
+    assert app.alarms[0] not in app.heard
+    await pilot.press("left", "right")
+    assert app.alarms[0] not in app.heard, "by code and entity, wherever one is"
+
+
 @case("pause", replayed=True)
 async def _(app: Screens, pilot: Pilot[str]) -> None:
     session = played(app)
@@ -319,16 +521,25 @@ def test_no_key_is_forgotten() -> None:
     assert set(REPLAYED) >= ONLY_REPLAYED
     given = [key for _, names, *_ in keys.KEYS for key in names.split(",")]
     assert len(given) == len(set(given)), "no key has two meanings"
+    assert set(keys.PALETTE) <= set(keys.IDS)
 
 
-@pytest.mark.parametrize("id", CASES)
+ALONE = ("quit", "pause", "follow")          # they leave the app, or take what is not in the sample
+TOGETHER = list(dict.fromkeys(check for id, check in CASES.items() if id not in ALONE))
+
+
+@pytest.mark.parametrize("id", ALONE)
 def test_key(id: str) -> None:
     drive(soon(), CASES[id])
 
 
-@pytest.mark.parametrize("id", REPLAYED)
-def test_key_in_a_recording(id: str) -> None:
-    drive(replay(), REPLAYED[id])
+@pytest.mark.parametrize("part", range(3))
+def test_keys_in_turn(part: int) -> None:
+    drive(soon(), in_turn(*TOGETHER[part::3]))
+
+
+def test_keys_in_a_recording() -> None:
+    drive(replay(), in_turn(*dict.fromkeys(REPLAYED.values())))
 
 
 def test_a_running_scheduler_is_not_scrubbed() -> None:
@@ -377,13 +588,22 @@ def test_the_palette_leads_to_every_pane() -> None:
         commands = list(app.get_system_commands(app.screen))
         next(one for one in commands if one.title == "Pane: Inv").callback()
         await settled(app, pilot)
-        await pilot.press("ctrl+p")
-        await pilot.pause()
-        assert not isinstance(app.screen, Overview)
+        cases: dict[str, Callable[[], bool]] = {"Log scale": lambda: app.look.log, "View: ckpt": lambda: app.overview.preset == "ckpt"}
+        for typed, done in cases.items():
+            await pilot.press("ctrl+p", *[{" ": "space", ":": "colon"}.get(c, c) for c in typed])
+            assert not isinstance(app.screen, Overview)
+            for _ in range(50):
+                await pilot.pause(0.02)
+                if app.screen.query_one(OptionList).option_count:
+                    break
+            await pilot.press("enter")
+            await settled(app, pilot)
+            assert done(), typed
         return [one.title for one in commands]
 
     titles = drive(soon(), steps)
-    assert [title for title in titles if title.startswith("Pane: ")] == [f"Pane: {name}" for name in ("Slots", "Groups", "Ckpt", "Batches", "Waves", "Workers", "Inv", "Div", "Alarms")]
+    assert [title for title in titles if title.startswith("Pane: ")] == [f"Pane: {name}" for name in ("Slots", "Groups", "Ckpt", "Batches", "Waves", "Workers", "Inv", "Div", "Waits", "Alarms")]
+    assert {"View: ckpt", "View: overview", "What changed since it", "Record, or stop", "Next theme", "Acknowledge alarms"} <= set(titles)
 
 
 def test_keys_of_one_pane_at_a_time() -> None:

@@ -200,6 +200,28 @@ def test_sparks() -> None:
     assert resampled([1, 2], 4) == [1, 1, 2, 2]
 
 
+def test_a_logarithmic_scale() -> None:
+    """Its lowest height is a thousandth of the full one; nothing at all stays nothing."""
+    look = Look()
+    look.log = True
+    assert look.spark([0, 0.0001, 0.001, 0.01, 0.1, 1], 6) == " ▁▁▃▆█"
+    assert look.spark([0.1, NAN, 0.1], 3, top=1) == "▆ ▆"
+    look.log = False
+    assert look.spark([0, 0.0001, 0.001, 0.01, 0.1, 1], 6) == " ▁▁▁▁█"
+
+
+def test_the_ground_changes_colours_but_not_their_absence() -> None:
+    look, plain = Look(), Look(colour=False)
+    dark, none = dict(look.styles), dict(plain.styles)
+    look.lighten(True)
+    plain.lighten(True)
+    assert plain.styles == none
+    assert look.styles["alarm"].bold
+    assert {name for name in dark if look.styles[name] != dark[name]} >= {"ok", "warn", "alarm", "spark", "own", "lent", "run", "spin", "yield"}
+    look.lighten(False)
+    assert look.styles == dark
+
+
 def test_bars_are_as_wide_as_asked() -> None:
     look = Look()
     for parts in ([(4, "a", ""), (3, "b", "")], [(0.001, "a", ""), (100, "b", "")], [(0, "a", "")], [(9, "a", ""), (9, "b", "")]):

@@ -1,7 +1,7 @@
 """A frame: everything one look at a scheduler has to say, from two of its snapshots. `derive` is pure."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,6 +70,10 @@ class Frame:
     @property
     def status(self) -> Status:
         return worst(verdict.status for verdict in self.verdicts)
+
+    def table(self, name: str) -> tuple[Table[Any], Sequence[Any]]:
+        """As it is made, with its things. Raises KeyError."""
+        return self._tables[name]
 
     def pane(self, name: str, *, sort: str | None = None, most: int | None = MOST, keep: Callable[[Row], bool] | None = None) -> Pane:
         """Worked out when it is asked for. Raises KeyError for an unknown pane, ValueError for an unknown column."""

@@ -14,7 +14,7 @@ import msgspec
 from slotwise.dashboard.observe.frames import Frame
 from slotwise.dashboard.observe.histograms import percentile
 from slotwise.dashboard.observe.limits import CLEARS, DEFAULTS, SECOND, Limits
-from slotwise.dashboard.observe.panes import Field, Listing, Pane, Status, Table, worst
+from slotwise.dashboard.observe.panes import Field, Pane, Status, Table, worst
 from slotwise.dashboard.observe.tables import cause_words
 from slotwise.dashboard.observe.verdicts import HARDLY_SPUN, SPUN
 from slotwise.dashboard.observe.words import SAFE, escape, seconds
@@ -248,10 +248,6 @@ ALARMS: Table[tuple[Alarm, int]] = Table("alarms", "Alarms and lints", lambda a:
     Field("entity", "of", "", "of what", lambda a: a[0].entity),
     Field("sentence", "", SAFE, "what is wrong, and the next step", lambda a: a[0].sentence),
 ], status=lambda a: a[0].status)  # fmt: skip
-
-
-def listing(alarms: tuple[Alarm, ...], now: int, sort: str | None = None) -> Listing[tuple[Alarm, int]]:
-    return ALARMS.listing([(alarm, now) for alarm in alarms], sort)
 
 
 def pane(alarms: tuple[Alarm, ...], now: int, most: int | None = 200) -> Pane:

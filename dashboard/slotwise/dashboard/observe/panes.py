@@ -102,6 +102,11 @@ class Listing(Generic[T]):
         self._table, self._things, self.sort = table, things, sort
 
     @property
+    def name(self) -> str:
+        """Of its table."""
+        return self._table.name
+
+    @property
     def title(self) -> str:
         return self._table.title
 

@@ -17,6 +17,11 @@ def escape(name: str) -> str:
     return _SUSPECT.sub(_escaped, name)
 
 
+def harmless(words: str) -> str:
+    """Words of any length as they are, but for control and invisible characters. They are no markup, and not for what takes markup."""
+    return _SUSPECT.sub(lambda found: found[0] if found[0] in "[\\" else _escaped(found), words)
+
+
 def _escaped(found: re.Match[str]) -> str:
     character = found[0]
     if character in "[\\":

@@ -4,6 +4,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,14 +13,21 @@ from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
+from slotwise.dashboard.observe import regroup
 from slotwise.dashboard.observe.frames import Frame
 from slotwise.dashboard.observe.lints import Alarm
 from slotwise.dashboard.observe.shrunk import PLAIN, Words
+from slotwise.dashboard.observe.units import Unit
+from slotwise.dashboard.observe.words import seconds
 from slotwise.dashboard.screens import hints, keys
-from slotwise.dashboard.screens.details import Detail, Help
+from slotwise.dashboard.screens.comparing import Marked
+from slotwise.dashboard.screens.help import Help
+from slotwise.dashboard.screens.lines import Lines
 from slotwise.dashboard.screens.look import Look
+from slotwise.dashboard.screens.output import Program
 from slotwise.dashboard.screens.overview import Overview
-from slotwise.dashboard.screens.session import SECOND, Session
+from slotwise.dashboard.screens.recorder import Recorder
+from slotwise.dashboard.screens.session import SECOND, Playback, Session, clock_of
 
 FPS = 10.0
 BUSY, IDLE = 50.0, 20.0                  # per cent of a core: above, it looks half as often; below, more often again
@@ -34,7 +42,9 @@ class Screens(App[str]):
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (32, "-tall")]             # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, session: Session, *, ascii: bool = False, fps: float = FPS, folder: Path | None = None, mapped: Mapping[str, str] | None = None, words: Words = PLAIN) -> None:
+    def __init__(
+        self, session: Session, *, ascii: bool = False, fps: float = FPS, folder: Path | None = None, mapped: Mapping[str, str] | None = None, words: Words = PLAIN, program: Program | None = None
+    ) -> None:
         """`fps` 0: nothing happens by itself, `tick` does it; the viewer's own cost is not shown then."""
         super().__init__()
         self.session, self.fps, self.folder, self.mapped = session, fps, folder or Path(), dict(mapped or {})
@@ -44,6 +54,12 @@ class Screens(App[str]):
         self.frame: Frame | None = None          # that is looked at
         self.alarms: tuple[Alarm, ...] = ()
         self.paused = False
+        self.marked: Marked | None = None
+        self.held: Marked | None = None          # it is looked at, though the scheduler runs on
+        self.hides = True                        # the alarms that were acknowledged
+        self.unit: Unit = "own"
+        self.program = program                   # that was started from here
+        self.recorder = Recorder(session, self.folder, lambda words: self.notify(words, severity="error", markup=False))
         self.meter_words = ""
         self._every, self._ticks, self._painted = 1, 0, 0
         self._metered, self._cpu = time.monotonic(), time.process_time()
@@ -56,6 +72,23 @@ class Screens(App[str]):
         return self.session.frame
 
     @property
+    def heard(self) -> tuple[Alarm, ...]:
+        """Of what is looked at, the alarms that nobody has acknowledged."""
+        return self.session.acknowledged.unheard(self.alarms)
+
+    @property
+    def trouble(self) -> str:
+        """A line about what is special now; empty if nothing is."""
+        return f"MARK  this is {self.when(self.held.frame)}; ' or L goes back to now" if self.held else self.session.trouble
+
+    def when(self, frame: Frame) -> str:
+        """A frame's time, in words."""
+        session = self.session
+        if isinstance(session, Playback):
+            return f"at {clock_of(frame.window.now - session.began)}"
+        return f"{seconds(max(0, self.now.window.now - frame.window.now) / SECOND)} ago" if self.now is not None and self.now.head.pid == frame.head.pid else "of another run"
+
+    @property
     def window_said(self) -> str:
         window = self.frame.window.length if self.frame else 0
         return f"{window / SECOND:.3g} s"
@@ -63,6 +96,7 @@ class Screens(App[str]):
     def on_mount(self) -> None:
         self.set_keymap(self.mapped)
         self.push_screen(self.overview)
+        self.theme_changed_signal.subscribe(self, lambda theme: self.ground(theme.dark))
         self.run_worker(self.follow(), exit_on_error=False)
         if self.fps:
             self.set_interval(1 / self.fps, self.clock)
@@ -72,6 +106,15 @@ class Screens(App[str]):
         self.tick()
         with suppress(NoMatches):
             self.overview.show("groups")
+
+    def ground(self, dark: bool) -> None:
+        self.look.lighten(not dark)
+        for screen in self.screen_stack:
+            for widget in screen.query(Lines):
+                widget.refresh()
+
+    def on_unmount(self) -> None:
+        self.recorder.stop()
 
     async def follow(self) -> None:
         await self.session.follow()
@@ -102,14 +145,22 @@ class Screens(App[str]):
         """One look. While paused the frame stays, unless `thaw`; the first line goes on."""
         before = self.frame
         self.session.look()
-        if not self.paused or thaw or self.frame is None:
+        while self.session.news:
+            self.notify(self.session.news.pop(0), timeout=6, markup=False)
+        if self.held is not None:
+            self.frame, self.alarms = self.held.frame, self.held.alarms
+        elif not self.paused or thaw or self.frame is None:
             self.frame, self.alarms = self.session.frame, self.session.alarms
+        self.paint(self.frame is not before)
+
+    def paint(self, new: bool = True) -> None:
+        """`new`: there is something else to see than before."""
         if self.screen_stack:
             with self.batch_update():
-                screen = self.screen
-                if isinstance(screen, Overview | Detail):
+                repaint = getattr(self.screen, "repaint", None)          # ours have it
+                if repaint is not None:
                     with suppress(NoMatches):    # while it is put up or taken down
-                        screen.repaint(self.frame is not before)
+                        repaint(new)
 
     def key_words(self) -> list[tuple[str, str]]:
         """For the last line: the keys of the screen as they are now."""
@@ -120,12 +171,17 @@ class Screens(App[str]):
             return [("esc", "Back"), ("down", "More")]
         shown = getattr(screen, "SHOWN", ())
         given = {id: (given, words) for id, given, _, words, _ in keys.KEYS}
-        words = {"next_pane": "Next row", "back": "Back"} if isinstance(screen, Detail) else {}
+        words = getattr(screen, "WORDS", {})
         return [(keys.word(self.mapped.get(id, given[id][0]).split(",")[0]), words.get(id, given[id][1])) for id in shown]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         yield from (command for command in super().get_system_commands(screen) if command.title not in ("Keys", "Maximize", "Minimize"))      # ours are better
         if isinstance(screen, Overview):
-            for name in screen.tables if self.frame is None else [*self.frame.names, "alarms"]:
+            for name in screen.tables if self.frame is None else dict.fromkeys((*self.frame.names, *regroup.ASKED, "alarms")):
                 yield SystemCommand(f"Pane: {hints.SHORT.get(name, name.capitalize())}", "Show this table", lambda name=name: screen.show(name))
             yield SystemCommand("Export", "The screen, a table or the frame into a file", screen.action_export)
+            for preset in hints.PRESETS:
+                yield SystemCommand(f"View: {preset}", "Which tables are seen", lambda preset=preset: screen.choose_preset(preset))
+            for id, _, action, words, _ in keys.KEYS:
+                if id in keys.PALETTE:
+                    yield SystemCommand(words, keys.PALETTE[id], partial(self.run_action, action, screen))

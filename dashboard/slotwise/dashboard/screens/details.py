@@ -1,91 +1,35 @@
-"""Screens over the overview: why a group waits, all that is known of a row, help, and the choice of an export."""
+"""All that is known of a row; of a group, why it waits."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen, Screen
 
 from slotwise.dashboard.observe import shrunk
 from slotwise.dashboard.observe.panes import Column, Pane, Row
 from slotwise.dashboard.observe.shrunk import harmless
 from slotwise.dashboard.observe.words import escape
-from slotwise.dashboard.screens import hints, keys
-from slotwise.dashboard.screens.export import KINDS
+from slotwise.dashboard.screens import hints
 from slotwise.dashboard.screens.grid import Grid
-from slotwise.dashboard.screens.lines import Lines, screens_of
 from slotwise.dashboard.screens.look import Line, Look, width_of
-from slotwise.dashboard.screens.parts import Banner, Head, Keys
-
-if TYPE_CHECKING:
-    from slotwise.dashboard.screens.app import Screens
+from slotwise.dashboard.screens.page import Over, Page, overviews, wrapped
 
 
-class Page(Lines, can_focus=True):
-    """Lines that may be more than fit."""
-
-    def __init__(self, look: Look, content: Callable[[int], list[Line]]) -> None:
-        super().__init__(look, id="page", classes="bare")
-        self.content, self.top = content, 0
-
-    def draw(self, width: int, height: int) -> Iterable[Line]:
-        lines = self.content(width)
-        self.top = max(0, min(self.top, len(lines) - height))
-        shown = lines[self.top : self.top + height]
-        if self.top + height < len(lines):
-            shown[-1:] = [[(f" {self.look.more} {len(lines) - self.top - height + 1} more lines, down shows them", "dim")]]
-        return shown
-
-    def scroll_by(self, lines: int) -> None:
-        self.top = max(0, self.top + lines)
-        self.update()
-
-    def on_mouse_scroll_down(self) -> None:
-        self.scroll_by(3)
-
-    def on_mouse_scroll_up(self) -> None:
-        self.scroll_by(-3)
-
-
-class Detail(Screen[None]):
+class Detail(Over):
     """Of one row; of a group, why it waits. Goes on with the frames; pause and the replay's keys work here too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "app.quit", "Quit", id="quit"), Binding("escape", "back", "Back", id="back"), Binding("enter", "back", "Back", show=False),
-        Binding("down,j", "scroll(1)", "Down", id="down"), Binding("up,k", "scroll(-1)", "Up", id="up"), Binding("pagedown", "scroll(10)", "Page down", id="page_down"), Binding("pageup", "scroll(-10)", "Page up", id="page_up"),
-        Binding("space", "overview('pause')", "Pause", id="pause"), Binding("w", "overview('window')", "Window", id="window"), Binding("e", "overview('export')", "Export", id="export"), Binding("c", "overview('copy')", "Copy", id="copy"),
-        Binding("right", "overview('step', 1)", "Step", id="step"), Binding("left", "overview('step', -1)", "Step back", id="step_back"),
-        Binding("right_square_bracket", "overview('alarm', True)", "Next alarm", id="next_alarm"), Binding("left_square_bracket", "overview('alarm', False)", "Previous alarm", id="previous_alarm"),
+        overviews("copy"), Binding("a", "acknowledge", "Acknowledge", id="acknowledge"),
         Binding("tab", "neighbour(1)", "Next row", id="next_pane"), Binding("shift+tab", "neighbour(-1)", "Previous row", id="previous_pane"),
     ]  # fmt: skip
     SHOWN = ("quit", "back", "pause", "window", "export", "next_pane")
+    WORDS: ClassVar[dict[str, str]] = {"next_pane": "Next row", "back": "Back"}
 
     def __init__(self, look: Look, table: str, key: str) -> None:
-        super().__init__()
-        self.look, self.table, self.key = look, table, key
+        super().__init__(look)
+        self.table, self.key = table, key
         self._told: tuple[tuple[str, int], list[str]] = ("", 0), []      # of a divergence: its trace, read once
-
-    @property
-    def screens(self) -> Screens:
-        return screens_of(self)
-
-    def compose(self) -> ComposeResult:
-        yield Head(self.look, id="head")
-        yield Banner(self.look, id="banner")
-        yield Page(self.look, self.content)
-        yield Keys(self.look, id="keys")
-
-    def on_mount(self) -> None:
-        self.query_one(Page).focus()
-
-    def repaint(self, new: bool) -> None:
-        banner = self.query_one(Banner)
-        banner.display = bool(self.screens.session.trouble)
-        for widget in self.query(Lines):
-            widget.update()
 
     # content ------------------------------------------------------------------------------------------------------------------------
 
@@ -102,13 +46,14 @@ class Detail(Screen[None]):
         row, columns = found
         spoken: list[Line] = []
         for alarm in self.screens.alarms:
-            if alarm.entity == self.key and hints.SPEAKS_OF.get(alarm.code.rstrip("0123456789"), self.table) == self.table:
-                spoken += wrapped(look, f" {look.status[alarm.status]} {alarm.sentence}", width, alarm.status)
+            if alarm.entity == self.key and hints.table_of(alarm.code, self.table) == self.table:
+                known = self.screens.session.acknowledged.holds(alarm)
+                spoken += wrapped(look, f" {look.status[alarm.status]} {alarm.sentence}{'  (acknowledged)' if known else ''}", width, "dim" if known else alarm.status)
         if spoken:
             spoken.append([])
-        if self.table == "groups":
+        if self.table == "groups" and self.screens.overview.panes["groups"].put_together is None:
             return [*self.first(row, columns), [], *spoken, *self.why(frame.drill(self.key), width)]
-        return [[(f" {escape(self.key)} ", "reverse"), (f"  {self.table}", "dim")], [], *(self.trace(row, columns, width) or spoken), *self.every(row, columns, width)]
+        return [[(f" {escape(self.key) or '-'} ", "reverse"), (f"  {self.table}", "dim")], [], *(self.trace(row, columns, width) or spoken), *self.every(row, columns, width)]
 
     def trace(self, row: Row, columns: Sequence[Column], width: int) -> list[Line]:
         """Of what diverges, the shrunk trace, in place of an alarm that says what the row does."""
@@ -177,14 +122,8 @@ class Detail(Screen[None]):
 
     # keys ---------------------------------------------------------------------------------------------------------------------------
 
-    def action_back(self) -> None:
-        self.dismiss()
-
-    def action_scroll(self, lines: int) -> None:
-        self.query_one(Page).scroll_by(lines)
-
-    async def action_overview(self, action: str, *arguments: object) -> None:
-        getattr(self.screens.overview, f"action_{action}")(*arguments)
+    def action_acknowledge(self) -> None:
+        self.screens.overview.acknowledge(self.table, self.key)
 
     def action_neighbour(self, by: int) -> None:
         pane = self.screens.overview.panes[self.table]
@@ -198,88 +137,3 @@ class Detail(Screen[None]):
 def is_facts(pane: Pane) -> bool:
     """Each row has a unit of its own."""
     return [column.id for column in pane.columns] == ["fact", "value", "unit"]
-
-
-def wrapped(look: Look, words: str, width: int, style: str) -> list[Line]:
-    lines: list[Line] = []
-    indent = " " * (len(words) - len(words.lstrip()))
-    current = indent
-    for word in words.split():
-        if len(current) + len(word) + 1 > width and current.strip():
-            lines.append([(current, style)])
-            current = indent + "  "
-        current += word + " "
-    return [*lines, [(current.rstrip(), style)]]
-
-
-class Help(Screen[None]):
-    """The keys as they are now, and what the columns of the pane mean."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "app.quit", "Quit", id="quit"), Binding("escape,question_mark,f1,enter", "app.pop_screen", "Back"),
-        Binding("down,j", "scroll(1)", "Down", id="down"), Binding("up,k", "scroll(-1)", "Up", id="up"), Binding("pagedown,space", "scroll(10)", "Page down", id="page_down"), Binding("pageup", "scroll(-10)", "Page up", id="page_up"),
-    ]  # fmt: skip
-    SHOWN = ("quit",)
-
-    def __init__(self, look: Look, table: str, columns: Sequence[Column], mapped: dict[str, str]) -> None:
-        super().__init__()
-        self.look, self.table, self.columns, self.mapped = look, table, columns, mapped
-
-    def compose(self) -> ComposeResult:
-        yield Page(self.look, self.content)
-        yield Keys(self.look, id="keys")
-
-    def on_mount(self) -> None:
-        self.query_one(Page).focus()
-
-    def repaint(self, new: bool) -> None:
-        pass
-
-    def content(self, width: int) -> list[Line]:
-        lines: list[Line] = [[(" Keys", "strong"), (f"   (other keys: {keys.said()}, by id)" if width >= 80 else "", "dim")]]
-        told = [(" ".join(keys.word(key) for key in self.mapped.get(id, given).split(",")), words, id) for id, given, _, words, _ in keys.KEYS]
-        told += [("ctrl+p", "Palette: panes, themes", ""), ("ctrl+q", "Quit", "")]
-        wide, ids = width >= 80, width >= 120
-        cells: list[Line] = [[(f"  {key:<12}", "strong"), (self.look.fit(words, 26), "text"), (f" {id:<15}" if ids else "", "dim")] for key, words, id in told]
-        half = -(-len(cells) // 2)
-        lines += [[*left, *right] for left, right in zip(cells[:half], [*cells[half:], *[[]] * (2 * half - len(cells))], strict=True)] if wide else cells
-        lines += [[], [(" Filter", "strong"), ("   words that are in the row;  !word for those that are not;  oldest>5s got<10 flag=… by a column's id", "dim")]]
-        lines += [[], [(f" {hints.SHORT.get(self.table, self.table.capitalize())}", "strong")]]
-        for column in self.columns:
-            lines.append([(f"  {column.id:<16}", "strong"), (f"{'' if column.unit == 'sentence' else column.unit:<12}", "dim"), (f"{column.help}", "text")])
-        look = self.look
-        lines += [[], [(" Marks", "strong"), (f"   {look.status['ok']} ok   {look.status['warn']} warning   {look.status['alarm']} alarm   {look.status['unknown']} not enough data", "text")]]
-        return lines
-
-    def action_scroll(self, lines: int) -> None:
-        self.query_one(Page).scroll_by(lines)
-
-
-class Choice(Lines, can_focus=True):
-    def draw(self, width: int, height: int) -> Iterable[Line]:
-        yield [(" Export into the current folder", "strong")]
-        for kind, words in KINDS.items():
-            yield [(f"  {kind[0]} ", "strong"), (f" {kind:<5}{words}", "text")]
-        yield [(" esc  nothing", "dim")]
-
-
-class Exporting(ModalScreen[str | None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "choose('')", "Nothing"), *(Binding(kind[0], f"choose('{kind}')", kind) for kind in KINDS)]
-    SHOWN = ()
-
-    def __init__(self, look: Look) -> None:
-        super().__init__()
-        self.look = look
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="choice"):
-            yield Choice(self.look)
-
-    def on_mount(self) -> None:
-        self.query_one(Choice).focus()
-
-    def repaint(self, new: bool) -> None:
-        pass
-
-    def action_choose(self, kind: str) -> None:
-        self.dismiss(kind or None)

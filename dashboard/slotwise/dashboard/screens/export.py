@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from slotwise.dashboard.observe import report
 from slotwise.dashboard.observe.frames import Frame
 from slotwise.dashboard.observe.lints import Alarm
 from slotwise.dashboard.observe.panes import Column, Row
+from slotwise.dashboard.observe.sources.source import RECORDINGS
 
 KINDS = {"svg": "a picture of the screen", "txt": "the screen as text", "csv": "this table, all rows", "json": "the whole frame"}
+SLICE = {"parquet": "the window, out of this recording"}
 
 
 def screen_text(app: App[Any]) -> str:
@@ -38,15 +41,31 @@ def as_json(frame: Frame, alarms: tuple[Alarm, ...]) -> str:
     return msgspec.json.format(msgspec.json.encode(report.as_object(frame, alarms)), indent=2).decode() + "\n"
 
 
+def kinds(source: str) -> dict[str, str]:
+    """Those that make sense of this source."""
+    return KINDS | (SLICE if source.endswith(RECORDINGS) else {})
+
+
+def free(folder: Path, program: str, kind: str, also: str = "") -> Path:
+    """A file that is not there yet, nor its like with the other ending. Raises OSError."""
+    for path in _names(folder, program, kind):
+        if not path.exists() and not (also and path.with_suffix(f".{also}").exists()):
+            return path
+    raise OSError(f"{folder} has 9,999 exports of {program}")
+
+
+def _names(folder: Path, program: str, kind: str) -> Iterator[Path]:
+    name = re.sub(r"[^\w.-]+", "-", program).strip("-.")[:40] or "scheduler"
+    return (folder / f"slotwise-{name}-{number}.{kind}" for number in range(1, 10_000))
+
+
 def write(folder: Path, program: str, kind: str, content: str) -> Path:
     """Into a new file; none is overwritten. Raises OSError."""
-    name = re.sub(r"[^\w.-]+", "-", program).strip("-.")[:40] or "scheduler"
-    for number in range(1, 10_000):
-        path = folder / f"slotwise-{name}-{number}.{kind}"
+    for path in _names(folder, program, kind):
         try:
             with path.open("x", encoding="utf-8", newline="") as file:
                 file.write(content)
         except FileExistsError:
             continue
         return path
-    raise OSError(f"{folder} has 9,999 exports of {name}")
+    raise OSError(f"{folder} has 9,999 exports of {program}")

@@ -15,15 +15,16 @@ BAR_MOST = 60
 class Grid:
     """Chooses columns for a width, once for all rows that are shown."""
 
-    def __init__(self, look: Look, name: str, columns: Sequence[Column], rows: Sequence[Row], width: int, *, marks: bool = True, sort: str = "") -> None:
+    def __init__(self, look: Look, name: str, columns: Sequence[Column], rows: Sequence[Row], width: int, *, marks: bool = True, sort: str = "", early: Sequence[str] = ()) -> None:
+        """`early` names columns that come right after the first, whatever else has room."""
         self.look, self.columns, self.sort = look, columns, sort
         self.lead = 2 if marks else 0            # selection and state
         self.words = [[look.value(cell.value, column.unit) for cell, column in zip(row.cells, columns, strict=True)] for row in rows]
         self.rows = rows
         self.places = {column.id: i for i, column in enumerate(columns)}
         self.bar = self._known_bar(name)
-        self.right = [any(isinstance(row.cells[i].value, int | float) for row in rows) or (column.unit not in ("", SAFE) and not any(isinstance(row.cells[i].value, str) for row in rows)) for i, column in enumerate(columns)]
-        self._choose(name, width)
+        self.right = [column.id in hints.RIGHT or any(isinstance(row.cells[i].value, int | float) for row in rows) or (column.unit not in ("", SAFE) and not any(isinstance(row.cells[i].value, str) for row in rows)) for i, column in enumerate(columns)]
+        self._choose(name, width, early)
 
     def _known_bar(self, name: str) -> hints.Bar | None:
         bar = hints.BARS.get(name)
@@ -34,11 +35,11 @@ class Grid:
         column = self.columns[i]
         return column.title + ((self.look.down if self.sort.startswith("-") else self.look.up) if self.sort.removeprefix("-") == column.id else "")
 
-    def _choose(self, name: str, width: int) -> None:
+    def _choose(self, name: str, width: int, early: Sequence[str]) -> None:
         if self.bar and width < 36:                  # numbers first
             self.bar = None if width < 30 else self.bar._replace(least=6)
         first, never = hints.FIRST.get(name, ()), hints.NEVER.get(name, ())
-        order = [self.places[one] for one in first if one in self.places]
+        order = [self.places[one] for one in dict.fromkeys((*first[:1], *early, *first[1:])) if one in self.places]
         order += [i for i, column in enumerate(self.columns) if i not in order and column.id not in never]
         natural = [max([len(self._title(i)), *(_cells(words[i]) for words in self.words)]) for i in range(len(self.columns))]
         left = width - self.lead - (self.bar.least + 1 if self.bar else 0)

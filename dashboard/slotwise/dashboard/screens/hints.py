@@ -8,7 +8,9 @@ from typing import NamedTuple
 DIGITS = {"resources": "5", "groups": "6", "batches": "7", "waves": "8", "workers": "9", "alarms": "0"}
 #: Shown after tables that are not named here, if there is no room for all.
 LATER = ("batchers", "checks", "divergences")
-SHORT = {"campaigns": "Fuzz", "resources": "Slots", "batchers": "Ckpt", "batches": "Batches", "waves": "Waves", "checks": "Inv", "divergences": "Div", "alarms": "Alarms"}
+#: Which tables a preset shows, below each other over the whole width; those that have rows. The first one has its own places.
+PRESETS = {"overview": (), "fairness": ("groups", "waits"), "ckpt": ("batchers", "batches", "waves"), "spin": ("workers", "resources"), "fuzz": ("campaigns", "rules", "divergences")}
+SHORT = {"campaigns": "Fuzz", "waits": "Waits", "resources": "Slots", "batchers": "Ckpt", "batches": "Batches", "waves": "Waves", "checks": "Inv", "divergences": "Div", "alarms": "Alarms"}
 #: Columns by importance; the others follow as they come.
 FIRST = {
     "resources": ("resource", "busy", "capacity", "waiting", "idle", "hold_p99", "lost", "used", "longest"),
@@ -25,12 +27,19 @@ FIRST = {
 }  # fmt: skip
 #: Columns that a bar says already, or the row's other words.
 NEVER = {"alarms": ("entity", "code"), "workers": ("window",)}
+#: Columns of numbers that are told in words, since each has its own unit.
+RIGHT = ("before", "after", "change", "times")
 #: Columns that say in a word what the row's state is.
 STATES = ("flag", "holds", "state", "result")
 #: Whose columns need no names.
 HEADLESS = ("alarms",)
 #: Which panes the rows are in that lints speak of.
 SPEAKS_OF = {"SCH": "resources", "FAIR": "groups", "CKPT": "batchers", "WAVE": "waves", "SPIN": "workers", "INV": "checks", "DIV": "divergences"}
+
+
+def table_of(code: str, otherwise: str) -> str:
+    """That has the rows a lint speaks of."""
+    return SPEAKS_OF.get(code.rstrip("0123456789"), otherwise)
 
 
 class Bar(NamedTuple):
@@ -49,6 +58,8 @@ BARS = {
     "batches": Bar("fill", "batch", (("updates", "full", "own"),), "most"),
     "waves": Bar("joined", "wave", (("joined", "full", "own"),), "due"),
     "workers": Bar("run spin yield", "worker", (("run", "full", "run"), ("spin", "part", "spin"), ("yield", "third", "yield")), "100", 14),
+    "waits_by_cause": Bar("", "cause", (("share", "full", "own"),), "100", 6, " "),
+    "waits_by_resource": Bar("", "resource", (("share", "full", "own"),), "100", 6, " "),
     "causes": Bar("", "cause", (("share", "full", "own"),), "100", 6, " "),
     "wait_times": Bar("", "wait", (("n", "full", "own"),), "max", 6, " "),
 }  # fmt: skip

@@ -24,6 +24,19 @@ KEYS = (
     ("export", "e", "export", "Export", True),
     ("follow", "f", "follow", "Follow", False),
     ("copy", "c", "copy", "Copy the row", False),
+    ("group", "g", "group", "Rows put together", False),
+    ("unit", "u", "unit", "Per second, total, percent", False),
+    ("scale", "y", "scale", "Log scale, linear", False),
+    ("preset", "p", "preset(1)", "Next preset", False),
+    ("previous_preset", "P", "preset(-1)", "Previous preset", False),
+    ("acknowledge", "a", "acknowledge", "Acknowledge alarms", False),
+    ("acknowledged", "A", "acknowledged", "Show acknowledged", False),
+    ("mark", "m", "mark", "Set the mark", False),
+    ("to_mark", "apostrophe", "to_mark", "To the mark, and back", False),
+    ("difference", "d", "difference", "What changed since it", False),
+    ("output", "o", "output", "The program's output", False),
+    ("record", "R", "record", "Record, or stop", False),
+    ("theme", "T", "theme", "Next theme", False),
     ("back", "escape", "back", "Back, or clear the filter", False),
     ("next_pane", "tab", "pane(1)", "Next pane", False),
     ("previous_pane", "shift+tab", "pane(-1)", "Previous pane", False),
@@ -44,12 +57,18 @@ KEYS = (
     ("slower", "comma", "speed(-1)", "Replay: slower", False),
     ("faster", "full_stop", "speed(1)", "Replay: faster", False),
     ("time", "t", "time", "Replay: go to a time", False),
-    ("live", "L", "live", "The latest there is", False),
+    ("live", "L", "live", "The latest; attach again", False),
 )
+#: Of these, what the palette has too, with what it says there.
+PALETTE = {
+    "pause": "The view stands still, or a recording plays", "window": "1 s, 10 s, 60 s, the whole run", "group": "Rows of the table by what they have in common",
+    "unit": "How counters are told", "scale": "Of the history and the sparklines", "acknowledge": "Those of the selected row", "acknowledged": "Or hide them again", "mark": "To come back to, and to compare with",
+    "to_mark": "Or back from it", "difference": "Before, after, change", "output": "Of the program that was started from here", "record": "What is seen, into a file", "theme": "Of those that there are", "live": "Or the end of a recording",
+}  # fmt: skip
 IDS = tuple(key[0] for key in KEYS)
 SHOWN = tuple(key[0] for key in KEYS if key[4])
 WORDS = {
-    "question_mark": "?", "slash": "/", "exclamation_mark": "!", "right_square_bracket": "]", "left_square_bracket": "[", "comma": ",", "full_stop": ".",
+    "question_mark": "?", "slash": "/", "exclamation_mark": "!", "right_square_bracket": "]", "left_square_bracket": "[", "comma": ",", "full_stop": ".", "apostrophe": "'",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "enter": "enter",
 }  # fmt: skip
 

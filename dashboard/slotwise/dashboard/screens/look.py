@@ -17,20 +17,28 @@ COLOURS = {
     "text": "", "dim": "dim", "strong": "bold", "reverse": "reverse", "ok": "#56b4e9", "warn": "bold #e69f00", "alarm": "bold #d55e00", "unknown": "dim", "spark": "#56b4e9",
     "own": "#56b4e9", "lent": "#cc79a7", "missed": "bold #d55e00", "run": "#56b4e9", "spin": "#e69f00", "yield": "#009e73", "selected": "bold reverse", "banner": "bold reverse #e69f00", "bad": "bold reverse #d55e00",
 }  # fmt: skip
+#: On a light ground the same hues, darker; the blue is theirs too.
+LIGHT = {"ok": "#0072b2", "warn": "bold #8f5f00", "alarm": "bold #b04300", "spark": "#0072b2", "own": "#0072b2", "lent": "#a3497c", "missed": "bold #b04300", "run": "#0072b2", "spin": "#8f5f00", "yield": "#00654a", "banner": "bold reverse #8f5f00", "bad": "bold reverse #b04300"}
 #: Without colours an alarm would be the dimmest of all, so it is the loudest.
 PLAIN = {"warn": "bold", "alarm": "bold reverse", "missed": "bold reverse", "banner": "bold reverse", "bad": "bold reverse"}
+DECADES = 3                              # of a logarithmic scale
 KEPT = ("bold", "dim", "reverse")
 
 
 class Look:
     def __init__(self, ascii: bool = False, colour: bool = True) -> None:
-        self.ascii = ascii
-        words = COLOURS if colour else {name: PLAIN.get(name, " ".join(word for word in style.split() if word in KEPT)) for name, style in COLOURS.items()}
-        self.styles = {name: Style.parse(style) for name, style in words.items()}
+        self.ascii, self.colour, self.log = ascii, colour, False
+        self.lighten(False)
         self.blocks = " .:-=+*#@" if ascii else " ▁▂▃▄▅▆▇█"
         self.status: dict[Status, str] = {"ok": "o", "warn": "!", "alarm": "X", "unknown": "?"} if ascii else {"ok": "●", "warn": "▲", "alarm": "✖", "unknown": "?"}
         self.full, self.part, self.third, self.open, self.missed = ("#", "+", "~", ".", "!") if ascii else ("█", "▓", "▒", "·", "!")
         self.down, self.up, self.here, self.more = ("v", "^", "|", "~") if ascii else ("▼", "▲", "┃", "…")
+
+    def lighten(self, light: bool) -> None:
+        """Whether the ground is light."""
+        coloured = {**COLOURS, **(LIGHT if light else {})}
+        words = coloured if self.colour else {name: PLAIN.get(name, " ".join(word for word in style.split() if word in KEPT)) for name, style in COLOURS.items()}
+        self.styles = {name: Style.parse(style) for name, style in words.items()}
 
     def fit(self, words: str, width: int, right: bool = False) -> str:
         """Exactly so many cells; what does not fit ends with a mark."""
@@ -47,11 +55,15 @@ class Look:
         return self.safe(text(value, unit))
 
     def spark(self, values: Sequence[float], width: int, top: float = 0.0) -> str:
-        """The greatest of each stretch; nothing where nothing is known. Full height is the greatest of all, or `top`."""
+        """The greatest of each stretch; nothing where nothing is known. Full height is the greatest of all, or `top`. With `log` the lowest
+        height is a thousandth of it."""
         found = resampled(values, width)
         most = max((value for value in found if not math.isnan(value)), default=0.0)
         most = max(most, top) or 1.0
-        return "".join(" " if math.isnan(value) else self.blocks[0 if value <= 0 else min(8, 1 + int(value / most * 7.999))] for value in found)
+        return "".join(" " if math.isnan(value) else self.blocks[0 if value <= 0 else min(8, 1 + int(self.height(value / most) * 7.999))] for value in found)
+
+    def height(self, share: float) -> float:
+        return max(0.0, 1 + math.log10(share) / DECADES) if self.log else share
 
     def bar(self, parts: Iterable[tuple[float, str, str]], whole: float, width: int, rest: str | None = None) -> Line:
         """Parts of a whole, each with a glyph and a style; what is there at all gets at least one cell, if there is room."""

@@ -16,8 +16,8 @@ from slotwise.dashboard.observe.shrunk import harmless
 from slotwise.dashboard.observe.sides import Sides
 from slotwise.dashboard.observe.words import escape
 from slotwise.dashboard.screens import export, keys
-from slotwise.dashboard.screens.details import Page
 from slotwise.dashboard.screens.look import Line, Look
+from slotwise.dashboard.screens.page import Page
 from slotwise.dashboard.screens.sides_parts import Foot, Selected, SidesHead, Steps, beside, cut
 
 #: id in keys.toml (the same key's of the other screens; n and N have none), keys, action, what it does, whether the last line shows it

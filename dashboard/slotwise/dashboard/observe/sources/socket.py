@@ -34,6 +34,10 @@ class Socket:
         self.name, self.patience = name, patience
         self._rest = bytearray()
 
+    def again(self) -> Socket:
+        """For another attempt."""
+        return Socket(self.name, self.patience)
+
     async def snapshots(self) -> AsyncIterator[Snapshot]:
         """Ends when the scheduler closes the socket between two frames. Between frames it waits without limit: whoever looks sees the age of the last."""
         try:

@@ -1,0 +1,24 @@
+"""Times as they are told and typed."""
+from __future__ import annotations
+
+SECOND = 10**9
+
+
+def clock_of(ns: int) -> str:
+    """00:12:47.20, or 12.345s if it is short."""
+    if ns < 60 * SECOND:
+        return f"{ns / SECOND:.3f}s"
+    seconds = ns / SECOND
+    return f"{int(seconds // 3600):02}:{int(seconds // 60) % 60:02}:{seconds % 60:05.2f}"
+
+
+def parse_time(typed: str) -> int:
+    """ns, from 12.5, 1:30, 00:12:47.2, 90s or 250ms. Raises ValueError."""
+    typed = typed.strip()
+    for unit, scale in (("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("s", 1e9)):
+        if typed.endswith(unit):
+            return round(float(typed.removesuffix(unit)) * scale)
+    parts = [float(part) for part in typed.split(":")]
+    if not parts or len(parts) > 3 or any(part < 0 for part in parts):
+        raise ValueError(typed)
+    return round(SECOND * sum(part * 60.0**power for power, part in enumerate(reversed(parts))))

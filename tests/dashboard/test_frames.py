@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from slotwise.dashboard.observe.frames import Frame, derive
 from slotwise.dashboard.observe.limits import Limits
 from slotwise.dashboard.observe.panes import Pane
+from slotwise.dashboard.observe.tables import why
 from slotwise.dashboard.observe.verdicts import Verdict
 from slotwise.dashboard.observe.words import escape, text
 from slotwise.impl import snapshot as s
@@ -44,10 +45,14 @@ def test_groups() -> None:
     ))  # fmt: skip
     found = row(derive(before, after).pane("groups"), "b")
     assert found.pop("p50") == found.pop("p99") == pytest.approx(0.1, rel=1 / 16)
-    assert found == {"group": "b", "running": 0, "got": 25.0, "due": 75.0, "lag": -50.0, "waiting": 4, "backing_off": 2, "oldest": 18.0, "n": 50, "weight": 3.0, "limit": 5, "flag": "STARVE"}
+    assert found == {"group": "b", "running": 0, "got": 25.0, "due": 75.0, "lag": -50.0, "waiting": 4, "backing_off": 2, "oldest": 18.0, "n": 50, "debt": None, "overdue": 0, "weight": 3.0, "limit": 5, "flag": "STARVE"}
+    owing = derive(None, snapshot(1, groups=(group(debt={"gpu": 2, "io": 1}, overdue=4),)))
+    assert {name: row(owing.pane("groups"), "a")[name] for name in ("debt", "overdue")} == {"debt": 3, "overdue": 4}
+    facts = {one.cells[0].value: one.cells[1].value for one in owing.drill("a")[2].rows}
+    assert (facts["told to end, and running"], facts["owes"]) == (4, "gpu=2 io=1")
     assert row(derive(before, after).pane("groups"), "a")["flag"] == ""
     assert row(derive(None, before).pane("groups"), "b") | {"flag": 0} == {
-        "group": "b", "running": 0, "got": 0.0, "due": 75.0, "lag": -75.0, "waiting": 0, "backing_off": 0, "oldest": None, "n": 0, "weight": 3.0, "limit": None, "p50": None, "p99": None, "flag": 0,
+        "group": "b", "running": 0, "got": 0.0, "due": 75.0, "lag": -75.0, "waiting": 0, "backing_off": 0, "oldest": None, "n": 0, "debt": None, "overdue": 0, "weight": 3.0, "limit": None, "p50": None, "p99": None, "flag": 0,
     }  # fmt: skip
 
 
@@ -131,16 +136,68 @@ def test_another_run_is_a_window_of_its_own() -> None:
 
 
 def test_why_a_group_waits_sums_to_100() -> None:
-    before = group("c", causes={"capacity": 5 * SECOND, "lent": SECOND})
-    after = group("c", waiting=3, causes={"capacity": 66 * SECOND, "lent": 28 * SECOND, "limit": 9 * SECOND, "scheduler": 3 * SECOND, "kept": 0}, needs={"gpu": 2}, blocked_by="capacity gpu", wait=durations((0.5, 30)))
+    before = group("c", causes={"capacity io": 5 * SECOND, "lent gpu": SECOND})
+    after = group("c", waiting=3, causes={"capacity io": 43 * SECOND, "capacity db": 23 * SECOND, "lent gpu": 28 * SECOND, "limit": 9 * SECOND, "scheduler": 3 * SECOND, "kept": 0}, needs={"gpu": 2}, blocked_by="capacity gpu", wait=durations((0.5, 30)))
     causes, decades, facts = derive(snapshot(0, groups=(before,)), snapshot(10, groups=(after,))).drill("c")
     assert [(one.cells[0].value, one.cells[1].value) for one in causes.rows] == [("no free slot", 61.0), ("slot lent out", 27.0), ("own limit reached", 9.0), ("scheduler gap", 3.0)]
     assert sum(float(one.cells[1].value or 0) for one in causes.rows) == 100
+    assert [one.cells[3].value for one in causes.rows] == ["io 38% db 23%", "gpu 27%", "", ""]
     assert row(decades, "0.1 - 1 s")["n"] == 30
     assert row(facts, "and waits for")["value"] == "no free slot: gpu"
     assert row(facts, "first waiting task needs")["value"] == "gpu=2"
     with pytest.raises(KeyError):
         derive(None, snapshot(1)).drill("c")
+
+
+#: Since when there were so many idle and eligible slots: instants and slots, one after the other.
+idles = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2)), min_size=1, max_size=12)
+
+
+@settings(deadline=None, max_examples=500)
+@given(idles, st.integers(0, 50), st.integers(0, 50))
+def test_the_longest_stretch_of_a_window_is_exact_or_none_was_longer(pieces: list[tuple[int, int]], one: int, other: int) -> None:
+    slots = [n for length, n in pieces for _ in range(length)]
+    began, now = sorted((min(one, len(slots)), min(other, len(slots))))
+
+    def at(instant: int) -> s.Snapshot:
+        stretches, since = longest_of(slots[:instant]), instant
+        while since and slots[since - 1]:
+            since -= 1
+        goes_on = slots[instant] if instant < len(slots) else since < instant
+        return snapshot(instant / SECOND, resources=(resource(idle_waiting=sum(slots[:instant]), idle_waiting_longest=stretches, idle_since=since if goes_on else None),))
+
+    value, exact = derive(at(began), at(now)).window.resources[0].longest
+    truth = longest_of(slots[began:now])
+    assert value == truth if exact else value >= truth
+    assert value <= now - began or value == truth == 0
+    assert derive(None, at(now)).window.resources[0].longest == (longest_of(slots[:now]), True)
+
+
+def longest_of(slots: list[int]) -> int:
+    found = run = 0
+    for n in slots:
+        run = run + 1 if n else 0
+        found = max(found, run)
+    return found
+
+
+def test_when_the_longest_is_known() -> None:
+    """It is of the window: an old record does not stay for ever."""
+    def told(before: dict[str, Any], after: dict[str, Any]) -> tuple[float, bool]:
+        frame = derive(snapshot(10, resources=(resource(**before),)), snapshot(20, resources=(resource(**after),)))
+        value, exact = frame.window.resources[0].longest
+        note = frame.pane("resources").rows[0].cells[10].note
+        assert ("at most" in verdict(frame, "idle-while-waiting").text) == (note == "at most") == (not exact)
+        return value / SECOND, exact
+
+    s1 = SECOND
+    old = {"idle_waiting": 9 * s1, "idle_waiting_longest": 7 * s1}
+    assert told(old, old) == (0, True)                                                                   # nothing was idle
+    assert told(old, old | {"idle_waiting": 12 * s1}) == (3, False)                                      # at most all that was lost
+    assert told(old, old | {"idle_waiting": 12 * s1, "idle_since": 17 * s1}) == (3, True)                # the present one is all of it
+    assert told(old, {"idle_waiting": 19 * s1, "idle_waiting_longest": 8 * s1}) == (8, True)             # a new record
+    assert told(old | {"idle_since": 3 * s1}, {"idle_waiting": 30 * s1, "idle_waiting_longest": 15 * s1}) == (8, True)      # longer than the window: it began before
+    assert told(old | {"idle_since": 3 * s1}, {"idle_waiting": 99 * s1, "idle_waiting_longest": 17 * s1, "idle_since": 3 * s1}) == (10, True)
 
 
 # lists --------------------------------------------------------------------------------------------------------------------------------
@@ -150,7 +207,7 @@ def test_ten_thousand_groups_are_cut_and_say_so() -> None:
     frame = derive(None, snapshot(100, groups=tuple(group(f"g{i}", waiting=1, oldest=(i * 7919 % 10_000) * 10**6) for i in range(10_000))))
     pane = frame.pane("groups")
     assert (len(pane.rows), pane.total, pane.showing) == (200, 10_000, "showing 200 of 10,000")
-    ages = [one.cells[7].value for one in pane.rows]
+    ages = [one.cells[[column.id for column in pane.columns].index("oldest")].value for one in pane.rows]
     assert ages == sorted(ages, key=lambda age: -float(age or 0))
     assert ages[0] == 100.0
     assert len(frame.pane("groups", most=None).rows) == 10_000
@@ -168,7 +225,7 @@ def test_lists_are_sorted_by_any_column_unknown_last() -> None:
 
 
 @pytest.mark.parametrize(("name", "shown"), [
-    ("tenant-c/x.y 1", "tenant-c/x.y 1"), ("a\nb\x1b[31mred", "a\\x0ab\\x1b\\[31mred"), ("[b]bold[/b]", "\\[b]bold\\[/b]"), ("a\\nb", "a\\\\nb"),
+    ("tenant-c/x.y 1", "tenant-c/x.y 1"), ("a\nb\x1b[31mred", "a\\x0ab\\x1b[31mred"), ("[b]bold[/b]", "[b]bold[/b]"), ("a\\nb", "a\\\\nb"),
     ("left\u202eright", "left\\u202eright"), ("a\u2028b\u00a0c", "a\\u2028b\\xa0c"), ("\ud800", "\\ud800"), ("größe 模型", "größe 模型"), ("x" * 500, "x" * 119 + "…"), ("\x7f\x9b", "\\x7f\\x9b"), ("\U000e0041", "\\U000e0041"),
 ])  # fmt: skip
 def test_names_are_harmless(name: str, shown: str) -> None:
@@ -180,7 +237,7 @@ def test_names_are_harmless(name: str, shown: str) -> None:
 
 @pytest.mark.parametrize(("value", "unit", "shown"), [
     (None, "s", "-"), (18.4, "s", "18.4s"), (0.31, "s", "310ms"), (84e-6, "s", "84us"), (0, "s", "0s"), (5e-9, "s", "5ns"), (1234.5, "s", "1,234s"), (98_400, "1/s", "98.4k"), (12.5, "%", "12.5%"),
-    (-8.4, "points", "-8.4"), (8.4, "points", "+8.4"), (10_000, "slots", "10,000"), (0.4, "slot-s/s", "0.40"), ("[x]", "", "\\[x]"), ("[x]", "sentence", "[x]"),
+    (-8.4, "points", "-8.4"), (8.4, "points", "+8.4"), (10_000, "slots", "10,000"), (0.4, "slot-s/s", "0.40"), ("[x\t", "", "[x\\x09"), ("[x\t", "sentence", "[x\t"),
 ])  # fmt: skip
 def test_cells_as_text(value: Any, unit: str, shown: str) -> None:
     assert text(value, unit) == shown
@@ -208,7 +265,7 @@ def test_consecutive_windows_sum_to_the_whole(changes: list[tuple[int, ...]]) ->
 def of(n: list[int], at: int) -> s.Snapshot:
     return snapshot(
         at, events=n[0], dropped=n[1], resources=(resource(idle_waiting=n[2], busy_time=n[3], hold=s.Histogram({40: n[4]}, n[4])),),
-        groups=(group("a", service=n[5], causes={"capacity": n[6], "lent": n[7]}, wait=s.Histogram({50: n[8], 51: n[9]}, n[8]), started=n[8]), group("b", service=n[9])),
+        groups=(group("a", service=n[5], causes={"capacity gpu": n[6], "lent gpu": n[7], "lent io": n[5]}, wait=s.Histogram({50: n[8], 51: n[9]}, n[8]), started=n[8]), group("b", service=n[9])),
         batchers=(batcher(requests=n[10], needless=n[11], seals={"full": n[10]}),), workers=(worker(spinning=n[3], wasted=n[2], hits=n[0]),),
     )  # fmt: skip
 
@@ -218,7 +275,7 @@ def amounts(frame: Frame) -> dict[str, int]:
     (r,), (a, b), (c,), (w,) = window.resources, window.groups, window.batchers, window.workers
     return {
         "length": window.length, "events": window.events, "dropped": window.dropped, "lost": r.lost, "busy": r.busy_time, "hold": sum(r.hold.counts.values()), "service": window.service, "b": b.service,
-        "capacity": a.causes.get("capacity", 0), "lent": a.causes.get("lent", 0), "wait": a.wait.counts.get(50, 0), "waited": a.wait.total, "started": a.count("started"),
+        "capacity": a.causes.get("capacity gpu", 0), "lent": a.causes.get("lent gpu", 0), "lent io": a.causes.get("lent io", 0), "shares": sum(one.charged for one in why(a)), "by resource": sum(sum(one.resources.values()) for one in why(a)), "wait": a.wait.counts.get(50, 0), "waited": a.wait.total, "started": a.count("started"),
         "requests": c.count("requests"), "needless": c.count("needless"), "full": c.seals.get("full", 0), "spun": w.count("spinning"), "wasted": w.count("wasted"), "hits": w.count("hits"),
     }  # fmt: skip
 

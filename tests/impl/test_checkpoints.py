@@ -3,15 +3,25 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
+from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from slotwise.impl._native import Batcher
 from slotwise.impl.checkpoint import UNCOUNTED, Answer, CheckpointBatcher, CheckpointError, Page, Update
 from slotwise.impl.checkpoint_meter import Watch
 from slotwise.impl.checkpoints import Checkpoints
 from slotwise.impl.scheduler import Scheduler
+from slotwise.spec import batching_vocabulary as v
+from slotwise.spec import collector, rules
 
 both = pytest.mark.parametrize("backend", ["trio", "asyncio"])
 
@@ -137,3 +147,84 @@ def test_needless_waits_and_waves_are_measured() -> None:
     watch.fail(at=later + 1)
     (row,) = watch.rows()
     assert (row.failures, row.waiting, row.batches[-1].outcome) == (1, 0, "failed")
+
+
+# why a request was sealed ------------------------------------------------------------------------------------------------------------
+
+WAITS = {"BAT-14", "BAT-15", "BAT-16", "BAT-17", "BAT-18"}       # rules that put a request off
+
+
+def watched(profile: v.Profile) -> Watch:
+    """A batcher's engine, driven by hand."""
+    batcher: Any = SimpleNamespace(_engine=Batcher(profile, token="t0", hint=0), _lock=threading.Lock(), _begun=0, profile=profile)
+    return Watch(batcher, offset=0)
+
+
+def episode(seed: int, profile: v.Profile) -> list[tuple[str, str]]:
+    """A random one: of each request the reason that was inferred, and the one that the specification's rules give."""
+    dice, watch = Random(seed), watched(profile)
+    model, found, at, until, waits = collector.collector(profile, v.Setup("t0", 0)), list[tuple[str, str]](), 0, 0, False
+
+    def both(command: v.Command) -> list[Any]:
+        """One command, to the specification and to what is watched."""
+        expected = collector.step(model, command)
+        what = type(command).__name__.lower()
+        arguments = [getattr(command, name) for name in command.__struct_fields__ if name != "at"]
+        assert [list(word) for word in getattr(watch, what)(*arguments, at=command.at)] == [list(word) for word in expected]
+        return expected
+
+    for number in range(dice.randrange(80)):
+        at += dice.choice([0, 0, 1, 10, 100, 1000])
+        match dice.randrange(12):
+            case 0 | 1 | 2 | 3:
+                both(v.Submit(id=f"u{number}", size=dice.choice([0, 10, 40, 200]), sync=dice.random() < 0.6, empty=dice.random() < 0.1, at=at))
+            case 4:
+                both(v.Refresh(id=f"r{number}", due=at + dice.choice([0, 50, 900]), owner="o", at=at))
+            case 5:
+                both(v.Credit(running=dice.choice([1, 2, -1]), outside=dice.choice([0, 1, -1]), at=at))
+            case 6 if dice.random() < 0.2:
+                both(v.Stop(at=at))
+            case 7 | 8 if model.flight:
+                both(v.Fail(at=at) if dice.random() < 0.05 else v.Respond(token=f"t{number}", stamp=at, at=at))
+            case 9 if not model.flight and until > at and dice.random() < 0.8:       # the driver comes back when it was told to
+                at = until
+            case _:
+                pass
+        if dice.random() < 0.8:
+            sealed = dict(watch.seals)
+            word = both(v.Pump(at=at))[-1]
+            decided = set(rules.decided)
+            if word[0] == "send":
+                (inferred,) = (Counter(watch.seals) - Counter(sealed)).elements()
+                why = "stop" if "BAT-13" in decided else "full" if "BAT-10" in decided else "refresh" if not word[1] else "timer" if waits and until <= at else "at once"
+                found.append((inferred, why))
+            waits = word[0] == "sleep" and word[1] is not None and bool(decided & WAITS)
+            until = word[1] if waits else 0
+    return found
+
+
+SMALL = {"bytes": 100, "updates": 3, "collection": 2000, "quiet": 300, "may_come": 20, "round_trip": 400}
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.integers(0, 1 << 32), st.booleans())
+def test_the_reason_that_is_inferred_is_that_of_the_rules(seed: int, counted: bool) -> None:
+    profile = msgspec.structs.replace(UNCOUNTED, discipline=v.LookAhead(**SMALL, counted=counted))
+    for inferred, why in episode(seed, profile):
+        assert inferred == why
+
+
+def test_every_reason_is_reached() -> None:
+    profile = msgspec.structs.replace(UNCOUNTED, discipline=v.LookAhead(**SMALL))      # type: ignore[arg-type]
+    reached = Counter(why for seed in range(60) for _, why in episode(seed, profile))
+    assert set(reached) == {"stop", "full", "refresh", "timer", "at once"}
+    assert min(reached.values()) >= 10, reached
+
+
+def test_what_was_queued_before_it_is_watched_disturbs_nobody() -> None:
+    watch = watched(UNCOUNTED)
+    watch._engine.submit("before", 10, True, at=0)
+    watch.submit("after", 20, True, at=0)
+    assert watch.pump(at=10**9)[-1][1] == ["before", "after"]
+    (row,) = watch.rows()
+    assert (row.requests, row.updates, row.batches[0].size) == (1, 2, 20)

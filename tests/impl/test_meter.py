@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from slotwise.impl.snapshot import CAUSES
 from slotwise.spec.vocabulary import Group
 
 CAPACITY = {"x": 3, "y": 2}
-NEEDS: list[dict[str, int]] = [{"x": 1}, {"x": 2}, {"y": 1}, {"x": 1, "y": 1}, {"y": 2, "x": 3}]
+NEEDS: list[dict[str, int]] = [{"x": 1}, {"x": 2}, {"y": 1}, {"x": 1, "y": 1}, {"y": 2, "x": 3}, {"x": 3}]
 GROUPS = [Group("a"), Group("b", weight=3.0, running_limit=2), Group("c", weight=0.5, running_limit=1)]
 
 
@@ -25,6 +26,8 @@ def test_a_duration_is_in_its_bucket_and_that_is_narrow(duration: int) -> None:
     kept = m.Durations()
     kept.add(duration)
     assert (kept.counts, kept.total) == ({i: 1}, duration)
+    kept.add(-1 - duration)
+    assert (kept.counts, kept.total) == ({i: 1, 0: 1} if i else {0: 2}, duration)
 
 
 @dataclass(eq=False)
@@ -80,10 +83,8 @@ class Naive:
                 key = self.cause(group)
                 causes[key] = causes.get(key, 0) + waiting
                 needs = self.line[group.name][0]._shape.needs
-                short = [r for r, u in needs.items() if CAPACITY[r] - self.held(r) < u]
-                if len(short) <= 1:
-                    for r in short or needs:
-                        wanted[r] += needs[r] * max(0, min(waiting, self.room(group)))
+                for r in CAPACITY:
+                    wanted[r] += needs.get(r, 0) * self.eligible(group, r)
         for r in CAPACITY:
             self.busy[r] += self.held(r)
             idle = min(CAPACITY[r] - self.held(r), wanted[r])
@@ -91,8 +92,22 @@ class Naive:
             self.stretch[r] = self.stretch[r] + 1 if idle else 0
             self.longest[r] = max(self.longest[r], self.stretch[r])
 
+    def eligible(self, group: Group, resource: str) -> int:
+        """Tasks that would start now if one unit more of it were free and given to them."""
+        line = self.line[group.name]
+        fits = bool(line) and all(CAPACITY[r] - self.held(r) + (r == resource) >= units for r, units in line[0]._shape.needs.items())
+        return max(0, min(len(line), self.room(group))) if fits and resource in line[0]._shape.needs else 0
 
-KINDS = ["waits"] * 5 + ["start"] * 6 + ["end"] * 3 + ["leave", "due", "pause", "resume"] + ["time"] * 5
+    def lent(self, resource: str) -> int:
+        beyond, weights = 0, sum(g.weight for g in GROUPS if g.name in self.asked[resource])
+        for group in GROUPS:
+            others = [self.line[g.name][0] for g in GROUPS if g is not group and self.line[g.name]]
+            if group.name in self.asked[resource] and any(resource in first._shape.needs for first in others):
+                beyond += max(0, self.held(resource, group.name) - ceil(CAPACITY[resource] * group.weight / weights))
+        return beyond
+
+
+KINDS = ["waits"] * 5 + ["start"] * 6 + ["end"] * 3 + ["leave", "due", "pause", "resume", "told"] + ["time"] * 5
 
 
 @settings(max_examples=200, deadline=None)
@@ -102,6 +117,7 @@ def test_integrals_equal_those_summed_up_anew(seed: int, length: int) -> None:
     acts = [(dice.choice(KINDS), dice.randrange(99), dice.randrange(5)) for _ in range(length)]
     it, naive, at = m.Meter(CAPACITY), Naive(), 0
     rows = [it.group(group) for group in GROUPS]
+    told: dict[int, tuple[FakeJob, int]] = {}
     for act, n, k in acts:
         row, group = rows[n % 3], GROUPS[n % 3]
         line = naive.line[row.name]
@@ -110,10 +126,11 @@ def test_integrals_equal_those_summed_up_anew(seed: int, length: int) -> None:
                 naive.second()
             at += k
         elif act == "waits":
-            job = FakeJob(row, it.shape(NEEDS[k]))
+            needs = NEEDS[(k + n // 3) % len(NEEDS)]
+            job = FakeJob(row, it.shape(needs))
             it.waits(job, at)
             line.append(job)
-            for resource in NEEDS[k]:
+            for resource in needs:
                 naive.asked[resource].add(row.name)
         elif act == "start" and line and naive.room(group) > 0 and all(CAPACITY[r] - naive.held(r) >= u for r, u in line[0]._shape.needs.items()):
             job = line.pop(0)
@@ -124,6 +141,12 @@ def test_integrals_equal_those_summed_up_anew(seed: int, length: int) -> None:
             job = naive.running.pop(n % len(naive.running))
             it.ends(job, at)
             job._state = "finished"
+            told.pop(id(job), None)
+        elif act == "told" and naive.running:
+            job = naive.running[n % len(naive.running)]
+            if id(job) not in told:
+                it.told(job, at)
+                told[id(job)] = (job, at)
         elif act == "leave" and line:
             job = line.pop(k % len(line))
             job._state = "cancelled"
@@ -139,16 +162,22 @@ def test_integrals_equal_those_summed_up_anew(seed: int, length: int) -> None:
             it.due = naive.due = bool(k % 2)
         if n % 5 == 0:                       # looking changes nothing
             it.frozen_groups(at, 0)
-    for seen in it.frozen_resources(at):
+    for seen in it.frozen_resources(at, 1000):
         r = seen.name
+        eligible = sum(naive.eligible(group, r) for group in GROUPS)
+        assert (seen.eligible, seen.lent) == (eligible, naive.lent(r))
+        assert seen.idle_since == (1000 + at - naive.stretch[r] if eligible and CAPACITY[r] - naive.held(r) else None)
         assert (seen.busy, seen.busy_time) == (naive.held(r), naive.busy[r])
         assert (seen.idle_waiting, seen.idle_waiting_longest) == (naive.idle[r], naive.longest[r])
         assert seen.waiting == sum(r in job._shape.needs for line in naive.line.values() for job in line)
     for row, seen_group in zip(rows, it.frozen_groups(at, 1000), strict=True):
         name, line = row.name, naive.line[row.name]
         assert it.causes(row) == naive.causes[name]
-        assert set(seen_group.causes) == set(CAUSES)
+        assert seen_group.causes == {f"{cause} {resource}".strip(): spent for (cause, resource), spent in naive.causes[name].items()}
+        assert {cause.partition(" ")[0] for cause in seen_group.causes} <= set(CAUSES)
         assert sum(seen_group.causes.values()) == sum(naive.causes[name].values())
+        overdue = [at for job, at in told.values() if job._row is row]
+        assert (seen_group.overdue, seen_group.overdue_since) == (len(overdue), 1000 + min(overdue) if overdue else None)
         assert seen_group.service == int(naive.service[name] + 1e-6)
         assert (seen_group.waiting, seen_group.oldest) == (len(line), 1000 + line[0]._since if line else None)
         assert seen_group.running == sum(job._row is row for job in naive.running)

@@ -25,8 +25,9 @@ for duration in (5, 2_000, 2_100, 3_000_000, 3_000_000, 10**10):
 SECOND = 10**9
 SEEN = s.Snapshot(
     s.VERSION, "program", 1, 0, 100 * SECOND, 3, 40, 2, 5,
-    resources=(s.Resource("llm", 8, 5, 1, 4, 2, 3 * SECOND, SECOND, 90 * SECOND, HOLD.frozen()),),
-    groups=(s.Group('g "1"\n', 2.0, None, 5, 4, 1, 90 * SECOND, 80 * SECOND, HOLD.frozen(), {"capacity": 7 * SECOND, "limit": 0}, 20, 15, 6, 1, 2, 3, 1),),
+    resources=(s.Resource("llm", 8, 5, 1, 4, 2, 3 * SECOND, SECOND, 90 * SECOND, HOLD.frozen(), 96 * SECOND),),
+    groups=(s.Group('g "1"\n', 2.0, None, 5, 4, 1, 90 * SECOND, 80 * SECOND, HOLD.frozen(), {"capacity llm": 7 * SECOND, "limit": 2 * SECOND}, 20, 15, 6, 1, 2, 3, 1,
+                    {"llm": 1}, "capacity llm", 2, 97 * SECOND, {"llm": 3}),),
     batchers=(s.Batcher("b", 4, 9, 3, 1, {"full": 3, "timer": 1}, 2, SECOND, 2 * SECOND, HOLD.frozen(), 2, 1),),
     workers=(s.Worker("w", "spin", SECOND, 2 * SECOND, 0, 3 * SECOND, 5, 6, SECOND, 100, HOLD.frozen()),),
     checks=(s.Check("conformance", False, 40, 0),),
@@ -73,7 +74,11 @@ def test_prometheus_reads_what_the_snapshot_says() -> None:
     }  # fmt: skip
     assert of(found, "sched_idle_while_waiting_slot_seconds_total", resource="llm") == 3
     name = 'g "1"\n'
-    assert of(found, "sched_wait_cause_waiter_seconds_total", group=name, cause="capacity") == 7
+    assert of(found, "sched_wait_cause_waiter_seconds_total", group=name, cause="capacity", resource="llm") == 7
+    assert of(found, "sched_wait_cause_waiter_seconds_total", group=name, cause="limit", resource="") == 2
+    assert [of(found, f"sched_{what}", group=name) for what in ("overdue_tasks", "oldest_overdue_age_seconds")] == [2, 3]
+    assert of(found, "sched_borrow_debt_slots", group=name, resource="llm") == 3
+    assert of(found, "sched_idle_while_waiting_age_seconds", resource="llm") == 4
     assert of(found, "sched_oldest_waiter_age_seconds", group=name) == 10
     assert [of(found, "sched_tasks_ended_total", group=name, outcome=outcome) for outcome in ("finished", "failed", "cancelled", "timed_out")] == [6, 1, 2, 1]
     assert of(found, "sched_hold_seconds_count", resource="llm") == of(found, "sched_hold_seconds_bucket", resource="llm", le="+Inf") == 6
@@ -115,7 +120,9 @@ def test_opentelemetry_reads_the_same_of_one_snapshot() -> None:
     observe(MeterProvider([reader]).get_meter("slotwise"), snapshot)
     found = collected(reader)
     assert found["sched.slot.limit"] == [({"resource": "llm"}, 8)]
-    assert ({"group": 'g "1"\n', "cause": "capacity"}, 7.0) in found["sched.wait.cause"]
+    assert ({"group": 'g "1"\n', "cause": "capacity", "resource": "llm"}, 7.0) in found["sched.wait.cause"]
+    assert found["sched.task.overdue"] == [({"group": 'g "1"\n'}, 2)]
+    assert found["sched.borrow.debt"] == [({"group": 'g "1"\n', "resource": "llm"}, 3)]
     assert found["sched.hold.duration.count"] == [({"resource": "llm"}, 6)]
     assert found["sched.hold.duration.sum"][0][1] == pytest.approx(10.006004105)
     expected = {metric.otel for metric in names.METRICS if metric.kind != "histogram"} | {f"{metric.otel}.{end}" for metric in names.METRICS if metric.kind == "histogram" for end in ("count", "sum")}

@@ -802,6 +802,9 @@ class Liar:
     def state(self) -> Any:
         return self._engine.state()
 
+    def debts(self) -> Any:
+        return self._engine.debts()
+
 
 @both
 def test_the_check_names_the_first_divergence(backend: str) -> None:
@@ -872,6 +875,6 @@ def test_a_snapshot_says_what_is_going_on() -> None:
     assert (llm.busy, llm.waiting, llm.eligible, llm.busy_time, llm.idle_waiting) == (2, 4, 2, 2 * quarter, 0)
     assert (cpu.busy, cpu.waiting, cpu.eligible, cpu.busy_time) == (2, 2, 0, 2 * quarter)
     a, b = found.groups
-    assert (a.running, a.waiting, a.blocked_by, a.causes["limit"], a.needs) == (1, 2, "limit", 2 * quarter, {"llm": 1})
-    assert (b.running, b.waiting, b.blocked_by, b.causes["capacity"], b.needs) == (1, 2, "capacity llm", 2 * quarter, {"llm": 1, "cpu": 2})
+    assert (a.running, a.waiting, a.blocked_by, a.causes, a.needs) == (1, 2, "limit", {"limit": 2 * quarter}, {"llm": 1})
+    assert (b.running, b.waiting, b.blocked_by, b.causes, b.needs) == (1, 2, "capacity llm", {"capacity llm": 2 * quarter}, {"llm": 1, "cpu": 2})
     assert (a.service, b.service) == (2 * quarter, 2 * quarter)

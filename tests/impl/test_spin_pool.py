@@ -10,9 +10,11 @@ import threading
 from array import array
 from collections.abc import Iterator
 
+import anyio
 import pytest
 
-from slotwise.impl import SpinPool
+from slotwise.impl import SpinPool, snapshot
+from slotwise.impl.scheduler import Scheduler
 from slotwise.impl.spin_pool import Costs, axpy, calibrated, spin_ns, sum_of_squares
 from slotwise.spec.spin_vocabulary import PROFILES, Average, BreakEven, Fixed, Guarded, Ratchet
 
@@ -238,6 +240,39 @@ def test_the_costs_choose_the_window() -> None:
         assert pool.costs.wake > 0
         assert pool.costs.catch >= 0
     assert calibrated(1) != Costs()
+
+
+def test_a_snapshot_shows_its_workers_before_and_after_a_fan_out() -> None:
+    """Every nanosecond of a worker is one state's: between two looks all workers have spent the same time."""
+    def time_of(worker: snapshot.Worker) -> int:
+        return worker.running + worker.spinning + worker.yielding + worker.parked
+
+    async def main() -> None:
+        with SpinPool(3, Fixed(window=200_000), name="pool") as pool, SpinPool(1, name="empty") as empty:
+            async with Scheduler({"llm": 1}) as it:
+                it.attach(pool)
+                it.attach(empty)
+                before, counted = it.snapshot().workers, pool.counters()
+                assert [worker.name for worker in before] == ["pool/w0", "pool/w1"]
+                pool.map(spin_ns(300_000), 12)
+                by_workers = 12 + counted["tasks_by_dispatcher"] - pool.counters()["tasks_by_dispatcher"]
+                assert sum(worker.running for worker in pool.rows()) - sum(worker.running for worker in before) >= 300_000 * by_workers
+                all_meet(pool)
+                after = it.snapshot().workers
+                assert len({time_of(new) - time_of(old) for old, new in zip(before, after, strict=True)}) == 1
+                for old, new in zip(before, after, strict=True):
+                    assert all(getattr(new, name) >= getattr(old, name) for name in ("running", "spinning", "yielding", "parked", "hits", "misses", "wasted"))
+                    assert new.running > old.running     # each had a task
+                    assert new.wasted <= new.spinning
+                    assert (new.window, new.state in ("run", "spin", "yield", "park")) == (200_000, True)
+            pool.shutdown()
+            ended = pool.rows()
+            assert [worker.state for worker in ended] == ["left", "left"]
+            assert pool.rows() == ended                  # nothing goes on
+            assert sum(worker.hits for worker in ended) == pool.counters()["spin_hits"]
+            assert sum(sum(worker.wake.counts.values()) for worker in ended) <= pool.counters()["parks"]
+
+    anyio.run(main)
 
 
 def test_width_one_has_no_workers() -> None:

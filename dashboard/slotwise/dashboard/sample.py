@@ -41,8 +41,8 @@ RESOURCES = (
     R("ckpt", 4, 4, 0, 2, 1, 8), R("db", 12, 12, 7, 11, 3, 95), R("fuzz", 4, 3, 0, 0, 0, 210),
 )  # fmt: skip
 GROUPS = (
-    G("tenant-c", 1, 2, 4.1, 14, 18.4, 310, 9800, "scheduler", {"capacity io": 38, "capacity db": 23, "lent": 27, "limit": 9, "scheduler": 3}),
-    G("tenant-f", 1, 5, 9.0, 9, 6.1, 120, 4000, "capacity db", {"capacity db": 70, "lent": 30}), G("batch", 2, 31, 38.7, 6, 1.2, 44, 900, "capacity cpu", {"capacity cpu": 100}),
+    G("tenant-c", 1, 2, 4.1, 14, 18.4, 310, 9800, "scheduler", {"capacity io": 38, "capacity db": 23, "lent gpu": 27, "limit": 9, "scheduler": 3}),
+    G("tenant-f", 1, 5, 9.0, 9, 6.1, 120, 4000, "capacity db", {"capacity db": 70, "lent db": 30}), G("batch", 2, 31, 38.7, 6, 1.2, 44, 900, "capacity cpu", {"capacity cpu": 100}),
     G("tenant-a", 1, 14, 17.5, 4, 0.4, 9, 200, "limit", {"limit": 80, "capacity cpu": 20}), G("tenant-b", 1, 10, 12.4, 3, 0.2, 8, 100, "capacity io", {"capacity io": 100}),
     G("tenant-d", 1, 9, 11.3, 3, 0.2, 8, 100, "capacity io", {"capacity io": 100}), G("tenant-e", 0.5, 5, 6.0, 2, 0.1, 5, 60, "capacity cpu", {"capacity cpu": 100}), G("system", 0.5, 3, 1.0, 0, None, 2, 9, "", {}),
 )  # fmt: skip

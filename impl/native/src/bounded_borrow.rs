@@ -127,6 +127,11 @@ impl BoundedBorrow {
         self.members[g as usize].accounts.iter().filter(|account| account.debt > 0).map(|account| (account.resource, account.debt))
     }
 
+    /// All that is owed, by group.
+    pub fn all_debts(&self) -> impl Iterator<Item = (GroupId, ResourceId, i64)> {
+        (0..self.members.len() as GroupId).flat_map(|g| self.debts(g).map(move |(r, units)| (g, r, units)))
+    }
+
     /// A group may owe up to its own ceiling, else the profile's, else everything beyond its share but the reserve (BOR-3).
     fn ceiling(&self, g: GroupId, r: ResourceId, share: i64) -> i64 {
         let own = self.members[g as usize].ceilings.iter().find(|own| own.0 == r).map(|own| own.1);

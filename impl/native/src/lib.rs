@@ -53,6 +53,8 @@ pub mod spin_pool;
 pub mod spin_slot;
 pub mod spin_state;
 pub mod spin_sync;
+#[cfg(not(loom))]
+pub mod spin_time;
 pub mod spin_trace;
 pub mod spin_whole;
 pub mod spin_window;

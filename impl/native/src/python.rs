@@ -179,6 +179,23 @@ impl Admission {
         node(slf.py(), &Self::enter(slf)?.engine.state())
     }
 
+    /// What groups owe, units by resource; of those that owe something. Empty under a discipline without debts.
+    fn debts<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let (this, dict) = (Self::enter(slf)?, PyDict::new(slf.py()));
+        for (group, resource, units) in this.engine.debts() {
+            let owed = match dict.get_item(group)? {
+                Some(owed) => owed.cast_into::<PyDict>()?,
+                None => {
+                    let owed = PyDict::new(slf.py());
+                    dict.set_item(group, &owed)?;
+                    owed
+                }
+            };
+            owed.set_item(resource, units)?;
+        }
+        Ok(dict)
+    }
+
     /// What is wrong inside, a line each; nothing, if all is well.
     fn audit(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
         Ok(Self::enter(slf)?.engine.audit())

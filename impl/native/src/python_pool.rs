@@ -1,4 +1,5 @@
 //! The Python face of the pool of threads: fan-outs of native kernels, and of a Python callable.
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,11 +15,14 @@ use crate::spin::Counter;
 use crate::spin_calibrate::calibrate as measure;
 use crate::spin_measure::{back_to_back, busy, idle_share, worker_time};
 use crate::spin_pool::{Refused, SpinPool};
+use crate::spin_time::Row;
 use crate::spin_words::{SOME, Setup};
 use crate::words::LATEST;
 
 /// Between two looks for a signal while a call waits for the tasks of others.
 const LOOK: Duration = Duration::from_millis(20);
+
+type WorkerRow = (&'static str, (u64, u64, u64, u64), (u64, u64, u64), (BTreeMap<usize, u64>, u64));
 
 fn refused(why: Refused) -> PyErr {
     PyRuntimeError::new_err(why.to_string())
@@ -196,6 +200,20 @@ impl Pool {
             dict.set_item(counter.word(), count)?;
         }
         Ok(dict)
+    }
+
+    /// Of each worker: what it does now; nanoseconds that it has run, spun, yielded and been parked; spins that found a task; windows that
+    /// ended in a park, and nanoseconds spun in them; how late it woke, as counts by bucket (`slotwise.impl.meter_rows`) and their sum.
+    fn rows(&self) -> Vec<WorkerRow> {
+        let shown = |(row, hits): (Row, u64)| {
+            (
+                row.state.word(),
+                (row.run, row.spin, row.yielded, row.parked),
+                (hits, row.misses, row.wasted),
+                (row.wakes.into_iter().collect(), row.woken),
+            )
+        };
+        self.0.rows().into_iter().map(shown).collect()
     }
 
     /// The window that each worker would spin now, in nanoseconds.

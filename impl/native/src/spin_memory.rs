@@ -11,6 +11,8 @@ use crate::spin_futex::{Epoch, Waited};
 use crate::spin_loom::Break;
 use crate::spin_slot::{Loan, Slots, Ticket};
 use crate::spin_sync::{Apart, AtomicBool, AtomicU32, Ordering, Plain, fence, pause, thread};
+#[cfg(not(loom))]
+use crate::spin_time::{State, Times};
 use crate::spin_window::Seams;
 
 pub const COUNTERS: usize = Counter::ALL.len();
@@ -34,6 +36,8 @@ pub struct Face {
     pub window: Plain,
     /// The kernel's number of its thread; 0 before it is known.
     pub thread: Plain,
+    #[cfg(not(loom))]
+    pub times: Times,
 }
 
 #[derive(Debug)]
@@ -87,6 +91,11 @@ impl Shared {
     /// What has been counted, in the order of `Counter`.
     pub fn counters(&self) -> [u64; COUNTERS] {
         std::array::from_fn(|counter| self.tallies.iter().map(|tally| tally.0.0[counter].load()).sum())
+    }
+
+    /// The same of one worker.
+    pub fn counted_by(&self, worker: usize, counter: Counter) -> u64 {
+        self.tallies[worker].0.0[counter as usize].load()
     }
 
     pub fn is_shut_down(&self) -> bool {
@@ -412,6 +421,12 @@ impl Seams for Hands<'_> {
         #[cfg(loom)]
         if self.number < self.shared.faces.len() {
             return;
+        }
+        #[cfg(not(loom))]
+        if let Some(face) = self.shared.faces.get(self.number) {
+            face.times.turn_to(State::Yield, self.clock());
+            thread::yield_now();
+            return face.times.turn_to(State::Spin, self.clock());
         }
         thread::yield_now();
         if let Some(meanwhile) = self.meanwhile {

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::{fmt, io, mem};
 
 use crate::faults::NONE as NO_FAULT;
+#[cfg(not(loom))]
+use crate::spin::Counter;
 use crate::spin::{Barrier, Decline, Did, Dispatcher, Terms, Worker, shut_down};
 #[cfg(loom)]
 use crate::spin_loom::Break;
@@ -14,6 +16,10 @@ use crate::spin_memory::{COUNTERS, Hands, Payload, Shared, discard, guarded};
 use crate::spin_policy::Policy;
 use crate::spin_slot::Job;
 use crate::spin_sync::thread;
+#[cfg(not(loom))]
+use crate::spin_time::{Row, Teller};
+#[cfg(not(loom))]
+use crate::spin_window::Seams;
 use crate::spin_words::{Profile, Setup};
 
 /// What a worker's thread runs.
@@ -210,6 +216,14 @@ impl SpinPool {
         self.shared.faces[..self.workers()].iter().map(|face| face.window.load()).collect()
     }
 
+    /// What each worker has done until now; with how many spins found a task.
+    #[cfg(not(loom))]
+    pub fn rows(&self) -> Vec<(Row, u64)> {
+        let now = self.shared.hands().clock();
+        let of = |worker: usize| (self.shared.faces[worker].times.row(now), self.shared.counted_by(worker, Counter::SpinHits));
+        (0..self.workers()).map(of).collect()
+    }
+
     /// The kernel's numbers of the workers' threads.
     pub fn thread_ids(&self) -> Vec<u64> {
         self.shared.faces[..self.workers()].iter().map(|face| face.thread.load()).collect()
@@ -269,13 +283,19 @@ fn work(shared: &Shared, terms: Terms, policy: Policy, number: usize) {
     face.window.store(policy.window());
     let hands = shared.worker(number);
     let mut worker = Worker::new(terms, policy, number);
+    #[cfg(not(loom))]
+    let mut teller = Teller::new(&face.times, hands.clock());
     loop {
         let mut did = worker.step(&hands, &hands);
         if did == (Did::NothingNew { parks: None }) {
             did = worker.spin(&hands, &hands, u64::MAX).1;
         }
+        #[cfg(not(loom))]
+        teller.did(did, worker.last, worker.since, &hands);
         match did {
             Did::Took { slot, .. } => {
+                #[cfg(not(loom))]
+                teller.took(&hands, slot);
                 let panics = hands.run(slot);
                 worker.end(&hands, panics);
             }

@@ -126,6 +126,20 @@ impl Admission {
         Node::Dict(state.into_iter().map(|(key, node)| (key.into(), node)).collect())
     }
 
+    /// Group, resource and units, of what is owed.
+    pub fn debts(&self) -> impl Iterator<Item = (&str, &str, i64)> {
+        let of = move |borrow| {
+            let borrow: &crate::bounded_borrow::BoundedBorrow = borrow;
+            borrow.all_debts().map(move |(g, r, units)| (&*self.queue.groups[g as usize].name, &**self.ledger.name(r), units))
+        };
+        match &self.kind {
+            Kind::BoundedBorrow(borrow) => Some(of(borrow)),
+            _ => None,
+        }
+        .into_iter()
+        .flatten()
+    }
+
     fn named(&self, needs: &Needs) -> Node {
         Node::Dict(needs.iter().map(|&(r, units)| (self.ledger.name(r).clone(), units.into())).collect())
     }

@@ -73,3 +73,7 @@ class Recorded:
     def state(self) -> State:
         state: State = self._engine.state()
         return state
+
+    def debts(self) -> dict[str, dict[str, int]]:
+        debts: dict[str, dict[str, int]] = self._engine.debts()
+        return debts

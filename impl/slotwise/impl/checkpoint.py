@@ -48,7 +48,7 @@ class CheckpointBatcher(Driving):
             if profile not in v.PROFILES:
                 raise ValueError(f"no profile is called {profile!r}; there are {', '.join(v.PROFILES)}")
             profile = v.PROFILES[profile]
-        ahead = time.time_ns() if hint is None else hint
+        self.profile, ahead = profile, time.time_ns() if hint is None else hint
         engine = Batcher(profile, token=token, hint=ahead) if record is None else Recorded(profile, v.Setup(token, ahead), record)
         super().__init__(client, engine, clock, callers_drive, name)
 

@@ -9,16 +9,25 @@ import msgspec
 
 from slotwise.impl import snapshot as s
 from slotwise.impl.checkpoint import CheckpointBatcher
-from slotwise.impl.meter import Durations
+from slotwise.impl.meter_rows import Durations
+from slotwise.spec.batching_line import is_full
+from slotwise.spec.batching_vocabulary import LookAhead, Shipped
 
 LATEST = 100                             # batches and waves that are kept
+
+
+def sealed_by(limits: LookAhead | Shipped, stopped: bool, put_off: bool, left: int, updates: int, size: int) -> str:
+    """Why a request was sent: `stop`; `full` (it leaves something over, or has as many updates or bytes as it may); `refresh` (no update in
+    it); `timer` (it had been put off until now); or else `at once`. A test holds this against the rules that decide in the specification,
+    for the look-ahead discipline; what the published collectors do in between no observation tells, so there it is as good as it gets."""
+    full = is_full(left, updates, size, limits) if isinstance(limits, LookAhead) else left > 0 or updates >= limits.updates
+    return "stop" if stopped else "full" if full else "refresh" if not updates else "timer" if put_off else "at once"
 
 
 class Watch:
     """Attach it: `scheduler.attach(Watch(batcher))`. From then on everything that the batcher does is counted.
 
-    The engine does not say why it seals, so the reason is read from what came before: `full`, `stop`, `refresh` (no update in it), `timer`
-    (it had been put off until now), or else `at once`. Instants are of the batcher's clock, plus `offset` to make them the program's.
+    The engine does not say why it seals; the reason is read from what came before (`sealed_by`). Instants are of the batcher's clock, plus `offset` to make them the program's.
     """
 
     def __init__(self, batcher: CheckpointBatcher, name: str = "checkpoint", offset: int | None = None) -> None:
@@ -31,7 +40,8 @@ class Watch:
         self.requests = self.updates = self.refreshes = self.failures = self.waiting = self.needless = self.open_time = self.joined = self.late = 0
         self.seals: dict[str, int] = {}
         self.commit = Durations()
-        self._queued = 0                     # updates that are in no request yet
+        self._limits = batcher.profile.discipline
+        self._queued: deque[int] = deque()   # sizes of updates that are in no request yet, in their order
         self._opened: int | None = None
         self._last = self._free = 0          # the last item came; nothing has been in flight since
         self._until: int | None = None
@@ -62,7 +72,7 @@ class Watch:
         saw = self._engine.submit(id, size, sync, empty, *rest, at=at, **more)
         if saw[0][0] == "accepted":
             if not empty:
-                self._queued += 1
+                self._queued.append(size)
                 self.waiting += 1
             if self._opened is None:
                 self._opened = at
@@ -106,8 +116,9 @@ class Watch:
     # what they mean ------------------------------------------------------------------------------------------------------
     def _seal(self, updates: Sequence[str], refreshes: Sequence[str], at: int) -> None:
         opened = at if self._opened is None else self._opened
-        left = self._queued - len(updates)
-        reason = "stop" if self._stopped else "full" if left > 0 else "refresh" if not updates else "timer" if self._until is not None and self._until <= at else "at once"
+        size = sum(self._queued.popleft() for _ in updates if self._queued)        # what was queued before is not known
+        left = len(self._queued)
+        reason = sealed_by(self._limits, self._stopped, self._until is not None and self._until <= at, left, len(updates), size)
         self.seals[reason] = self.seals.get(reason, 0) + 1
         self.requests += 1
         self.updates += len(updates)
@@ -115,8 +126,8 @@ class Watch:
         if self._opened is not None:
             self.open_time += at - opened
             self.needless += max(0, at - max(self._last, self._free))
-        self._flying = s.Batch(self.requests, len(updates), self._most, 0, reason, opened, max(opened, min(self._last, at)), at, None)
-        self._queued, self._opened = left, at if left > 0 else None
+        self._flying = s.Batch(self.requests, len(updates), self._most, size, reason, opened, max(opened, min(self._last, at)), at, None)
+        self._opened = at if left > 0 else None
         self._asked = frozenset(refreshes)
 
     def _answered(self, saw: Any, at: int, outcome: str) -> Any:
@@ -127,8 +138,9 @@ class Watch:
             self._batches.append(msgspec.structs.replace(batch, done=at, outcome=outcome))
             self.waiting -= batch.updates
             if outcome == "failed":          # what was not sent is lost too
-                self.waiting -= self._queued
-                self._queued, self._opened = 0, None
+                self.waiting -= len(self._queued)
+                self._queued.clear()
+                self._opened = None
         self._resumed(saw, at)
         self._flying, self._free = None, at
         return saw

@@ -290,6 +290,9 @@ class Core:
                 self._give_back(job, at, end)
             case "running" if job._asked is None:
                 job._asked = end
+                self._meter.told(job, at)
+                if self._tape is not None:
+                    self._tape.add(at, "told", job.id, job._row.name, job._lease)
                 assert job._worker is not None
                 job._worker.scope.cancel()
 

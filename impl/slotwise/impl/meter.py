@@ -10,14 +10,17 @@ All instants are nanoseconds since the scheduler began.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from math import lcm
 from typing import Any
 
 from slotwise.impl import snapshot as s
-from slotwise.impl.meter_rows import KEPT, LIMIT, SCHEDULER, SHORT, WITHIN, Durations, GroupRow, ResourceRow, Shape, bucket, low, merged
+from slotwise.impl.meter_rows import KEPT, LIMIT, SCHEDULER, SHORT, WITHIN, Durations, GroupRow, ResourceRow, Shape, bucket, eligible, low, merged
 from slotwise.spec.vocabulary import Group, weight_in_units
 
 __all__ = ["Durations", "GroupRow", "Meter", "ResourceRow", "Shape", "bucket", "low", "merged"]
+
+NOTHING: Mapping[str, Any] = {}
 
 
 class Meter:
@@ -139,6 +142,8 @@ class Meter:
             else:
                 del resource.holders[row]
         self.leases -= 1
+        if row.overdue:
+            row.overdue.pop(job, None)
         if row.waiting:
             if row.limit is None:
                 row.mark = row.shape.clock.copy()
@@ -161,6 +166,11 @@ class Meter:
             row.line = deque(waiting for waiting in row.line if waiting._state == "waiting")
             row.dead = 0
         self._settle(row)
+
+    def told(self, job: Any, at: int) -> None:
+        """A running job was told to end, and may hold its units for a while yet."""
+        self.events += 1
+        job._row.overdue[job] = at
 
     def backs_off(self, row: GroupRow, at: int, jobs: int) -> None:
         """One more job (jobs 1) is between two tries, or one less (-1)."""
@@ -191,21 +201,21 @@ class Meter:
             parts = shape.parts
             if len(parts) == 1:
                 resource, units = parts[0]
-                resource.wanted += shape.tasks * units
-                if resource.free < units:
-                    index = SHORT
-                    somewhere_idle = somewhere_idle or resource.free > 0
-                else:
+                if resource.free >= units:
                     index = SCHEDULER if self.due else KEPT
+                    resource.wanted += shape.tasks * units
                     somewhere_idle = True
+                else:
+                    index = SHORT
+                    if resource.free + 1 == units:       # `eligible`
+                        resource.wanted += shape.tasks * units
+                        somewhere_idle = somewhere_idle or resource.free > 0
             else:
                 short = [i for i, (resource, units) in enumerate(parts) if resource.free < units]
                 index = SHORT + short[0] if short else SCHEDULER if self.due else KEPT
-                if len(short) <= 1:
+                for resource, units in eligible(shape):
                     somewhere_idle = True
-                    for i in short or range(len(parts)):
-                        resource, units = parts[i]
-                        resource.wanted += shape.tasks * units
+                    resource.wanted += shape.tasks * units
             shape.index = index
             shape.clock[index] += spent
         self._slack = somewhere_idle
@@ -312,59 +322,62 @@ class Meter:
             found["back_off", ""] = backing
         return found
 
-    def frozen_resources(self, at: int) -> tuple[s.Resource, ...]:
-        """`at` is the time to which the meter was advanced, here too."""
+    def frozen_resources(self, at: int, begun: int = 0) -> tuple[s.Resource, ...]:
+        """`at` is the time to which the meter was advanced, here too; `begun` is the instant 0 on the program's clock."""
         if at != self.at:
             self._advance(at)
-        eligible = dict.fromkeys(self.resources, 0)
+        tasks, lent = dict.fromkeys(self.resources.values(), 0), self._lent()
         for shape in self._heads:
-            short = [resource.name for resource, units in shape.parts if resource.free < units]
-            if len(short) <= 1:
-                for name in short or shape.needs:
-                    eligible[name] += shape.tasks
-        lent = self._lent()
+            for resource, _ in eligible(shape):
+                tasks[resource] += shape.tasks
         return tuple(
             s.Resource(
-                r.name, r.capacity, r.capacity - r.free, lent[r.name], r.waiting, eligible[r.name], r.idle_time, r.longest, at * (r.capacity - r.free) - r.busy_less, r.hold.frozen()
+                r.name, r.capacity, r.capacity - r.free, lent[r], r.waiting, wanting, r.idle_time, r.longest, at * (r.capacity - r.free) - r.busy_less, r.hold.frozen(),
+                begun + (r.idle_from if r.idle else at) if r.free and wanting else None,         # from now on, if nothing was idle until now
             )
-            for r in self.resources.values()
+            for r, wanting in tasks.items()
         )  # fmt: skip
 
-    def _lent(self) -> dict[str, int]:
-        """Units beyond their holder's share by weight (rounded up), of all groups that have ever needed it, while another group waits for it."""
-        lent = dict.fromkeys(self.resources, 0)
-        for resource in self.resources.values():
-            if resource.waiting and resource.weight:
+    def _lent(self) -> dict[ResourceRow, int]:
+        """Units beyond their holder's share by weight (rounded up), of all groups that have ever needed it, while another group's first task waits for it."""
+        waiting = dict.fromkeys(self.resources.values(), 0)      # groups whose first task needs it
+        for row in self.groups.values():
+            if row.shape is not None:
+                for resource, _ in row.shape.parts:
+                    waiting[resource] += 1
+        lent = dict.fromkeys(self.resources.values(), 0)
+        for resource, rows in waiting.items():
+            if rows and resource.weight:
                 for row, held in resource.holders.items():
                     beyond = held + -resource.capacity * row.weight // resource.weight
-                    if beyond > 0 and resource.waiting > row.waiting:
-                        lent[resource.name] += beyond
+                    if beyond > 0 and rows > (row.shape is not None and resource.name in row.shape.needs):
+                        lent[resource] += beyond
         return lent
 
-    def frozen_groups(self, at: int, begun: int) -> tuple[s.Group, ...]:
-        """`begun` is the instant 0 on the program's clock."""
+    def frozen_groups(self, at: int, begun: int, debts: Mapping[str, dict[str, int]] = NOTHING) -> tuple[s.Group, ...]:
+        """`begun` is the instant 0 on the program's clock; `debts` what groups owe, units by resource."""
         if at != self.at:
             self._advance(at)
         found = []
         for row in self.groups.values():
-            one = row.rest
+            debt = debts.get(row.name, NOTHING)
+            one = None if debt else row.rest
             if one is None:
-                one = self._frozen(row, begun)
-                if not (row.waiting or row.running or row.backing):      # until a job of it waits, nothing of it changes
+                one = self._frozen(row, begun, debt)
+                if not (debt or row.waiting or row.running or row.backing):      # until a job of it waits, nothing of it changes
                     row.rest = one
             found.append(one)
         return tuple(found)
 
-    def _frozen(self, row: GroupRow, begun: int) -> s.Group:
-        causes = dict.fromkeys(s.CAUSES, 0)
-        for (cause, _), charged in self.causes(row).items():
-            causes[cause] += charged
+    def _frozen(self, row: GroupRow, begun: int, debt: Mapping[str, int]) -> s.Group:
+        causes = {f"{cause} {resource}" if resource else cause: charged for (cause, resource), charged in self.causes(row).items()}
         first = row.line[0] if row.waiting else None
         return s.Group(
             row.name, row.spec.weight, row.limit, row.running, row.waiting, row.backing, None if first is None else begun + first._since,
             (self.at * row.serving - row.service_less) // self._scale, row.wait.frozen(), causes, row.submitted, row.started,
             row.outcomes["finished"], row.outcomes["failed"], row.outcomes["cancelled"], row.retried, row.outcomes["timed_out"],
             {} if first is None else dict(first._shape.needs), self._blocked_by(row),
+            len(row.overdue), begun + next(iter(row.overdue.values())) if row.overdue else None, dict(debt),
         )  # fmt: skip
 
     def _blocked_by(self, row: GroupRow) -> str:

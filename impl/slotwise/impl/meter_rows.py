@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from slotwise.impl import snapshot as s
@@ -36,6 +36,9 @@ class Durations:
         self.total = 0
 
     def add(self, duration: int) -> None:
+        """One of less than nothing counts as nothing."""
+        if duration < 0:
+            duration = 0
         self.total += duration
         exponent = duration.bit_length() - 4
         i = (exponent << 3) + (duration >> exponent) if exponent > 0 else duration
@@ -73,12 +76,22 @@ class Shape:
         self.clock = [0] * (SHORT + len(parts))
 
 
+def eligible(shape: Shape) -> Sequence[tuple[ResourceRow, int]]:
+    """What its tasks are eligible for (dashboard 4.7): the first of them would start now if one unit of that were free in addition, and
+    given to it. Those behind it are taken to need what it needs, as far as their group's limit leaves room (that is in `tasks`)."""
+    short = [part for part in shape.parts if part[0].free < part[1]]
+    if not short:
+        return shape.parts
+    return short if len(short) == 1 and short[0][0].free + 1 == short[0][1] else ()
+
+
 class GroupRow:
-    __slots__ = ("backing", "backing_less", "causes", "counted", "dead", "limit", "limited", "line", "mark", "name", "outcomes", "rest", "retried", "running",
+    __slots__ = ("backing", "backing_less", "causes", "counted", "dead", "limit", "limited", "line", "mark", "name", "outcomes", "overdue", "rest", "retried", "running",
                  "sent", "service_less", "serving", "shape", "since", "spec", "started", "submitted", "wait", "waiting", "weight")  # fmt: skip
 
     def __init__(self, spec: Group) -> None:
         self.name = spec.name
+        self.overdue: dict[Any, int] = {}    # jobs that were told to end and hold their units yet, since when; the first told first
         self.sent = False                    # the engine knows the specification
         self.line: deque[Any] = deque()      # jobs, those that wait no longer included until they are met; `dead` of them
         self.waiting = self.running = self.dead = self.counted = 0

@@ -34,6 +34,7 @@ def _m(internal: str, prom: str, otel: str, unit: str, kind: Literal["counter", 
 SLOTS = _m("resources.busy, .lent, .eligible", "sched_slots", "sched.slot.usage", "{slot}", "gauge", "resource state", "Units by state: busy_own, busy_borrowed (beyond the holder's share while others wait), idle, idle_eligible (idle although somebody would take it)")
 CAPACITY = _m("resources.capacity", "sched_slots_capacity", "sched.slot.limit", "{slot}", "gauge", "resource", "Units that there are")
 IDLE_WAITING = _m("resources.idle_waiting", "sched_idle_while_waiting_slot_seconds_total", "sched.slot.idle_while_waiting", "s", "counter", "resource", "Slot-seconds idle although a waiting task would have taken them")
+IDLE_AGE = _m("resources.idle_since", "sched_idle_while_waiting_age_seconds", "sched.slot.idle_while_waiting.age", "s", "gauge", "resource", "Since when units have been idle although somebody waits; 0 if none are")
 IDLE_LONGEST = _m("resources.idle_waiting_longest", "sched_idle_while_waiting_longest_seconds", "sched.slot.idle_while_waiting.longest", "s", "gauge", "resource", "Longest time in which units were idle although somebody waited")
 BUSY_TIME = _m("resources.busy_time", "sched_busy_slot_seconds_total", "sched.slot.busy", "s", "counter", "resource", "Slot-seconds held")
 HOLD = _m("resources.hold", "sched_hold_seconds", "sched.hold.duration", "s", "histogram", "resource", "From grant to release")
@@ -45,7 +46,10 @@ SERVICE = _m("groups.service", "sched_service_slot_seconds_total", "sched.servic
 WEIGHT = _m("groups.weight", "sched_group_weight", "sched.group.weight", "1", "gauge", "group", "Weight")
 OLDEST = _m("groups.oldest", "sched_oldest_waiter_age_seconds", "sched.queue.oldest_age", "s", "gauge", "group", "How long the task has waited that has waited longest; 0 if none waits")
 WAIT = _m("groups.wait", "sched_wait_seconds", "sched.wait.duration", "s", "histogram", "group", "From submission, or the end of a back-off, to start")
-CAUSE = _m("groups.causes", "sched_wait_cause_waiter_seconds_total", "sched.wait.cause", "s", "counter", "group cause", "Waiter-seconds, each charged to exactly one cause")
+CAUSE = _m("groups.causes", "sched_wait_cause_waiter_seconds_total", "sched.wait.cause", "s", "counter", "group cause resource", "Waiter-seconds, each charged to exactly one cause; resource is empty where the cause is of none")
+OVERDUE = _m("groups.overdue", "sched_overdue_tasks", "sched.task.overdue", "{task}", "gauge", "group", "Running tasks that were told to end (deadline, cancellation) and still hold their units")
+OVERDUE_AGE = _m("groups.overdue_since", "sched_oldest_overdue_age_seconds", "sched.task.oldest_overdue_age", "s", "gauge", "group", "Since the first of these was told so; 0 if there is none")
+DEBT = _m("groups.debt", "sched_borrow_debt_slots", "sched.borrow.debt", "{slot}", "gauge", "group resource", "Units that a group must still repay; only where it owes some")
 SUBMITTED = _m("groups.submitted", "sched_tasks_submitted_total", "sched.task.submitted", "{task}", "counter", "group", "Tasks submitted")
 STARTED = _m("groups.started", "sched_tasks_started_total", "sched.task.started", "{task}", "counter", "group", "Tries started")
 OUTCOMES = _m("groups.finished, .failed, .cancelled, .timed_out", "sched_tasks_ended_total", "sched.task.ended", "{task}", "counter", "group outcome", "Tasks that are over, by how they ended")
@@ -83,15 +87,19 @@ def readings(seen: s.Snapshot) -> Iterator[Reading]:
         for state, units in (("busy_own", r.busy - r.lent), ("busy_borrowed", r.lent), ("idle", free - eligible), ("idle_eligible", eligible)):
             yield SLOTS, (r.name, state), units
         yield from ((metric, (r.name,), value) for metric, value in (
+            (IDLE_AGE, 0.0 if r.idle_since is None else (seen.now - r.idle_since) / 1e9),
             (CAPACITY, r.capacity), (IDLE_WAITING, r.idle_waiting / 1e9), (IDLE_LONGEST, r.idle_waiting_longest / 1e9), (BUSY_TIME, r.busy_time / 1e9), (HOLD, r.hold), (NEEDED, r.waiting),
         ))  # fmt: skip
     for g in seen.groups:
-        age = 0.0 if g.oldest is None else (seen.now - g.oldest) / 1e9
+        age, overdue = (0.0 if since is None else (seen.now - since) / 1e9 for since in (g.oldest, g.overdue_since))
         yield from ((metric, (g.name,), value) for metric, value in (
             (DEPTH, g.waiting), (RUNNING, g.running), (BACKING_OFF, g.backing_off), (SERVICE, g.service / 1e9), (WEIGHT, g.weight), (OLDEST, age), (WAIT, g.wait),
-            (SUBMITTED, g.submitted), (STARTED, g.started), (RETRIED, g.retried),
+            (SUBMITTED, g.submitted), (STARTED, g.started), (RETRIED, g.retried), (OVERDUE, g.overdue), (OVERDUE_AGE, overdue),
         ))  # fmt: skip
-        yield from ((CAUSE, (g.name, cause), spent / 1e9) for cause, spent in g.causes.items())
+        for cause, spent in g.causes.items():
+            kind, _, resource = cause.partition(" ")
+            yield CAUSE, (g.name, kind, resource), spent / 1e9
+        yield from ((DEBT, (g.name, resource), units) for resource, units in g.debt.items())
         yield from ((OUTCOMES, (g.name, outcome), getattr(g, outcome)) for outcome in ("finished", "failed", "cancelled", "timed_out"))
     for b in seen.batchers:
         yield from ((BATCHES, (b.name, reason), n) for reason, n in b.seals.items())

@@ -254,7 +254,7 @@ class Scheduler(Core):
             return self._last
         at = self._now()
         meter = self._meter
-        resources, groups = meter.frozen_resources(at), meter.frozen_groups(at, self._begun)
+        resources, groups = meter.frozen_resources(at, self._begun), meter.frozen_groups(at, self._begun, self._engine.debts())
         rows = [row for source in self._sources for row in source.rows()]
         self._snapshots += 1
         state = self._state if self._crash is None else f"crashed: {type(self._crash).__name__}"

@@ -30,8 +30,8 @@ class Resource(msgspec.Struct, frozen=True, gc=False):
     busy: int                    # units held
     lent: int                    # of these, units that groups hold beyond their share by weight while others wait
     waiting: int                 # tasks waiting that need it
-    eligible: int                # of these, tasks that would start at once if one unit more were free, and nothing but it holds them
-    idle_waiting: int            # integral of min(free units, eligible units wanted), slot-ns
+    eligible: int                # of these, tasks that would start now if one unit more of it were free and given to them (see `eligible` in slotwise.impl.meter_rows)
+    idle_waiting: int            # integral of min(free units, units that eligible tasks want), slot-ns
     idle_waiting_longest: int    # longest stretch of that above 0, ns, since the start
     busy_time: int               # integral of busy, slot-ns
     hold: Histogram              # grant to release

@@ -1,12 +1,13 @@
 """A pool of real threads that spins, yields and parks by a policy of the specification: fan-outs of native kernels, or of a Python callable."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import msgspec
 
+from slotwise.impl import snapshot as s
 from slotwise.impl._native import Kernel, Pool, axpy, calibrate, spin_ns, sum_of_squares
 from slotwise.spec.spin_vocabulary import PROFILES, Average, BreakEven, Fixed, Guarded, Profile, Ratchet, Setup
 
@@ -36,12 +37,13 @@ class SpinPool:
 
     `policy`: a profile of the specification or its name, or a policy alone, with the other numbers of the profile `slotwise`.
     `costs`: of waiting, from which some policies choose their windows; "calibrate": measured at the start; None: the usual ones.
+    `name` is put before its workers' names in snapshots: `scheduler.attach(pool)`.
     ValueError if something is out of its bounds, or if the workers are not ready within the profile's time; a thread that cannot be had
     makes the pool smaller. A context manager: at its end the workers are ended and waited for.
     After a fork, the pool belongs to the process that made it: in the other, `map` raises RuntimeError.
     """
 
-    def __init__(self, width: int, policy: Policy = "slotwise", *, costs: Costs | Literal["calibrate"] | None = None) -> None:
+    def __init__(self, width: int, policy: Policy = "slotwise", *, costs: Costs | Literal["calibrate"] | None = None, name: str = "") -> None:
         if isinstance(costs, str) and costs != "calibrate":
             raise ValueError(f'costs must be Costs, "calibrate" or None, found {costs!r}')
         if isinstance(policy, str | Profile):
@@ -49,7 +51,7 @@ class SpinPool:
         else:
             profile = msgspec.structs.replace(PROFILES["slotwise"], name=type(policy).__name__.lower(), discipline=policy)
         self.costs = Costs() if costs is None else calibrated(min(max(width - 1, 1), 63)) if costs == "calibrate" else Costs(*costs)
-        self.native = Pool(profile, width, *self.costs)
+        self.name, self.native = name, Pool(profile, width, *self.costs)
 
     @overload
     def map(self, kernel: Kernel, items: int) -> float | None: ...
@@ -77,6 +79,14 @@ class SpinPool:
     def counters(self) -> dict[str, int]:
         """What has been counted, by the specification's names; nothing is stopped for it."""
         return self.native.counters()
+
+    def rows(self) -> Sequence[s.Worker]:
+        """Of each worker, what a snapshot tells; nothing is stopped for it."""
+        told = zip(self.native.rows(), self.native.windows(), strict=True)
+        return [
+            s.Worker(f"{self.name}{'/' if self.name else ''}w{i}", state, *times, *spins, window, s.Histogram(*wakes))     # type: ignore[arg-type]
+            for i, ((state, times, spins, wakes), window) in enumerate(told)
+        ]
 
     def windows(self) -> list[int]:
         """The window that each worker would spin now, in nanoseconds."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Event(NamedTuple):
     number: int          # of all events since the start; what is missing was dropped
     at: int              # ns since the scheduler began
-    kind: str            # waits, starts, released, discarded, backs_off, or how a job ended
+    kind: str            # waits, starts, told (to end, while it runs), released, discarded, backs_off, or how a job ended
     job: str
     group: str
     lease: int           # 0: none

@@ -95,7 +95,7 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
     await pilot.press("enter")
     assert isinstance(app.screen, Detail)
     assert (app.screen.table, app.screen.key) == ("groups", "tenant-c")
-    assert "no free slot: io" in screen_text(app)
+    assert "io 38% db 23%" in screen_text(app)
     await pilot.press("tab")
     assert app.screen.key == "tenant-f", "the next row"
     await pilot.press("escape", "0", "home", "enter")

@@ -17,7 +17,9 @@ from slotwise.dashboard.observe.limits import CLEARS, DEFAULTS, SECOND, Limits
 from slotwise.dashboard.observe.panes import Field, Pane, Status, Table, worst
 from slotwise.dashboard.observe.tables import cause_words
 from slotwise.dashboard.observe.verdicts import HARDLY_SPUN, SPUN
+from slotwise.dashboard.observe.window import OWN
 from slotwise.dashboard.observe.words import SAFE, escape, seconds
+from slotwise.impl.snapshot import Group
 
 Says = Literal["ok", "warn", "recheck"]
 
@@ -96,6 +98,32 @@ def fair02(frame: Frame) -> Iterator[Reading]:
         ratio = g.ratio
         if ratio is not None and (bad := under(ratio, limit)) > CLEARS and g.ready:
             yield Reading(g.after.name, bad, f"got {g.got or 0.0:.1%} of the {g.due or 0.0:.1%} that are due, and could run; see why it waits")
+
+
+def debt01(frame: Frame) -> Iterator[Reading]:
+    """Of each group the greatest debt, of those that another group's first task waits for."""
+    capacity = {r.after.name: r.after.capacity for r in frame.window.resources}
+    for g in (one.after for one in frame.window.groups if one.after.debt):
+        for resource, units in sorted(g.debt.items(), key=lambda pair: -pair[1]):
+            if (bad := over(units, frame.limits["DEBT01"])) > CLEARS and (lenders := waiting_for(frame, resource, besides=g.name)):
+                of = f" of {capacity[resource]}" if resource in capacity else ""
+                owes = f"owes {units}{of} units of {escape(resource)} while {escape(lenders[0].name)} waits for it ({lenders[0].waiting} waiting)"
+                yield Reading(g.name, bad, f"{owes}; its tasks give them back as they end: shorten them, or lower what it may borrow")
+                break
+
+
+def waiting_for(frame: Frame, resource: str, besides: str) -> list[Group]:
+    """Groups whose first task waits for it, and not for something of its own; the longest queue first."""
+    found = [g.after for g in frame.window.groups if g.after.waiting and resource in g.after.needs and g.after.name != besides and g.after.blocked_by.partition(" ")[0] not in OWN]
+    return sorted(found, key=lambda g: -g.waiting)
+
+
+def lease01(frame: Frame) -> Iterator[Reading]:
+    for g in (one.after for one in frame.window.groups if one.after.overdue):
+        held = (frame.window.now - (frame.window.now if g.overdue_since is None else g.overdue_since)) / SECOND
+        if (bad := over(held, frame.limits["LEASE01"])) > CLEARS:
+            told = f"{g.overdue} {'task was' if g.overdue == 1 else 'tasks were'} told to end (a deadline, or a cancellation) and still {'holds its' if g.overdue == 1 else 'hold their'} units"
+            yield Reading(g.name, bad, f"{told}, the first for {seconds(held)}; look in them for a shield, a call in a thread, or a caught cancellation")
 
 
 def ckpt01(frame: Frame) -> Iterator[Reading]:
@@ -182,6 +210,8 @@ LINTS = {lint.code: lint for lint in (
     Lint("SCH001", "warn", sch001, "resources have idle slots while work waits"),
     Lint("FAIR01", "alarm", fair01, "groups starve"),
     Lint("FAIR02", "warn", fair02, "groups get too little of what is due to them"),
+    Lint("DEBT01", "warn", debt01, "debts are not repaid while others wait"),
+    Lint("LEASE01", "warn", lease01, "groups hold units that they were told to give back"),
     Lint("CKPT01", "warn", ckpt01, "batchers wait for nothing"),
     Lint("CKPT02", "warn", ckpt02, "batchers seal by timer, half empty"),
     Lint("CKPT03", "warn", ckpt03, "batchers have slow commits"),

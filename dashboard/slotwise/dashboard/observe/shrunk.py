@@ -1,7 +1,6 @@
 """A divergence's shrunk trace, read when somebody looks at it, and told step by step. Bounded: a trace of a search is short."""
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,13 +8,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slotwise.dashboard.observe.campaigns import sentence
-from slotwise.dashboard.observe.words import escape
+from slotwise.dashboard.observe.words import escape, harmless
 
 LARGEST = 2**20                          # bytes of a trace
 REPORT = 64 * 2**20                      # bytes of a report that has it
 MOST = 200                               # steps that are told
-LONGEST = 2000                           # characters of a line
-_SUSPECT = re.compile(r"[^ -~]")
 
 
 class Words(NamedTuple):
@@ -94,8 +91,3 @@ def told(reference: str, rule: str, words: Words = PLAIN, width: int = 120) -> l
     for number, said, saw in rows:
         lines += [f"{number:>4}  {said:{wide}}  {saw}"] if beside else [f"{number:>4}  {said}", f"      {saw}"]
     return [*lines, *[f"      {len(steps) - MOST:,} more steps"] * (len(steps) > MOST)]
-
-
-def harmless(words: str, most: int = LONGEST) -> str:
-    """Words for a line without markup: no control or invisible character, and not longer than anybody reads."""
-    return _SUSPECT.sub(lambda found: escape(found[0]), words if len(words) <= most else f"{words[: most - 1]}…")

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from slotwise.dashboard.observe.shrunk import harmless
-from slotwise.dashboard.observe.words import escape
+from slotwise.dashboard.observe.words import escape, harmless
 
 BEFORE, AFTER = 8, 4                     # rows around the first difference, in text
 MOST = 200                               # rows in JSON

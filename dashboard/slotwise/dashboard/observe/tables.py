@@ -1,7 +1,7 @@
 """The tables of the dashboard: which number stands in which column, its formula and its unit."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from slotwise.dashboard.observe.histograms import FEW_FOR_P99, decades, number, percentile
 from slotwise.dashboard.observe.limits import DEFAULTS, Limits
@@ -41,11 +41,16 @@ RESOURCES: Table[ResourceWindow] = Table("resources", "Resources", lambda r: r.a
     Field("idle", "idle", "slots", "min(free, eligible), now", lambda r: r.idle_eligible),
     Field("lost", "lost", "slot-s/s", "integral of min(free, eligible) / window", lambda r: r.lost / r.window.length if r.window.length else None),
     Field("lost_share", "lost%", "%", "lost / capacity", lambda r: percent(r.lost_share)),
-    Field("longest", "longest", "s", "longest stretch with idle and eligible slots since the start", lambda r: s(r.after.idle_waiting_longest)),
+    Field("longest", "longest", "s", "longest stretch with idle and eligible slots in the window (dim: at most)", lambda r: longest(r)),
     Field("used", "used%", "%", "integral of busy / (capacity x window)", lambda r: percent(r.used_share)),
     Field("hold_p50", "hold p50", "s", "grant to release, 50th percentile over the window", lambda r: quantile(r.hold, 50)),
     Field("hold_p99", "hold p99", "s", "grant to release, 99th percentile over the window", lambda r: quantile(r.hold, 99)),
 ])  # fmt: skip
+
+
+def longest(resource: ResourceWindow) -> Cell:
+    value, exact = resource.longest
+    return Cell(s(value), note="" if exact else "at most")
 
 
 def flag(group: GroupWindow, limits: Limits) -> tuple[str, Status]:
@@ -81,6 +86,8 @@ def groups(limits: Limits) -> Table[GroupWindow]:
         Field("p50", "p50", "s", "submission to start, 50th percentile over the window", lambda g: quantile(g.wait, 50)),
         Field("p99", "p99", "s", "submission to start, 99th percentile over the window", lambda g: quantile(g.wait, 99)),
         Field("n", "n", "starts", "starts in the window", lambda g: g.count("started")),
+        Field("debt", "debt", "units", "units that it must still repay, under a profile that keeps debts; - none", lambda g: sum(g.after.debt.values()) or None),
+        Field("overdue", "overdue", "tasks", "running tasks that were told to end, and still hold their units", lambda g: g.after.overdue),
         Field("weight", "weight", "", "by which slots are due", lambda g: g.after.weight),
         Field("limit", "limit", "tasks", "most tasks at once", lambda g: g.after.limit),
         Field("flag", "flag", "", "STARVE: oldest > SLO, and others hold it; BEHIND: got < half of due; LATE: oldest > SLO / 2", lambda g: flag(g, limits)[0]),
@@ -170,10 +177,21 @@ DIVERGENCES: Table[tuple[Divergence, int]] = Table("divergences", "Divergences",
 
 # why a group waits -------------------------------------------------------------------------------------------------------------------
 
-_CAUSES: Table[tuple[str, int, int, int]] = Table("causes", "Why it waits", lambda c: c[0], [
-    Field("cause", "cause", "", "what its waiters wait for", lambda c: cause_words(c[0])),
-    Field("share", "share", "%", "waiter-seconds charged to it / all; the shares sum to 100", lambda c: 100 * c[1] / c[2]),
-    Field("waiters", "waiters", "waiter-s/s", "waiter-seconds charged to it / window", lambda c: c[1] / c[3] if c[3] else None),
+class Why(NamedTuple):
+    """A cause."""
+
+    kind: str
+    charged: int                             # waiter-ns
+    resources: dict[str, int]                # of it, if the cause is of resources
+    total: int                               # of all causes
+    length: int                              # of the window
+
+
+_CAUSES: Table[Why] = Table("causes", "Why it waits", lambda c: c.kind, [
+    Field("cause", "cause", "", "what its waiters wait for", lambda c: cause_words(c.kind)),
+    Field("share", "share", "%", "waiter-seconds charged to it / all; the shares sum to 100", lambda c: 100 * c.charged / c.total),
+    Field("waiters", "waiters", "waiter-s/s", "waiter-seconds charged to it / window", lambda c: c.charged / c.length if c.length else None),
+    Field("of", "of", "", "of the share, by resource", lambda c: by_resource(c)),
 ], sort="-share")  # fmt: skip
 _DECADES: Table[tuple[str, int]] = Table("wait_times", "Wait times", lambda d: d[0], [
     Field("wait", "wait", "", "submission to start", lambda d: d[0]),
@@ -192,19 +210,35 @@ def cause_words(cause: str) -> str:
     return CAUSE_WORDS.get(kind, kind) + (f": {resource}" if resource else "")
 
 
+def by_resource(cause: Why) -> str:
+    """io 38% db 23%"""
+    found = sorted(cause.resources.items(), key=lambda pair: (-pair[1], pair[0]))
+    return " ".join(f"{name} {100 * charged / cause.total:.0f}%" for name, charged in found)
+
+
+def why(group: GroupWindow) -> list[Why]:
+    """The causes of the window."""
+    causes = group.causes
+    total, kinds = sum(causes.values()), dict[str, dict[str, int]]()
+    for cause, charged in causes.items():
+        kind, _, resource = cause.partition(" ")
+        kinds.setdefault(kind, {})[resource] = charged
+    return [Why(kind, sum(parts.values()), {name: charged for name, charged in parts.items() if name}, total, group.window.length) for kind, parts in kinds.items()]
+
+
 def drill(group: GroupWindow, limits: Limits) -> list[Pane]:
     """Why a group waits: the causes of the window, which sum to 100%; its wait times; and the rest that is known of it."""
-    causes, length, wait = group.causes, group.window.length, group.wait
-    total = sum(causes.values())
-    after = group.after
+    wait, after = group.wait, group.after
+    overdue = None if after.overdue_since is None else max(0, group.window.now - after.overdue_since)
     counts = [(what, "in the window", group.count(what)) for what in ("submitted", "started", "finished", "failed", "cancelled", "retried", "timed_out")]
     facts: list[tuple[str, str, int | float | str | None]] = [
         ("flag", "", flag(group, limits)[0] or "-"), ("weight", "", after.weight), ("limit", "tasks", after.limit), ("got", "%", percent(group.got)), ("due", "%", percent(group.due)),
         ("running", "tasks", after.running), ("waiting", "waiters", after.waiting), ("between two tries", "tasks", after.backing_off), ("oldest", "s", s(group.oldest)),
+        ("told to end, and running", "tasks", after.overdue), ("the first of these since", "s", s(overdue)), ("owes", "", " ".join(f"{name}={units}" for name, units in after.debt.items()) or "-"),
         ("first waiting task needs", "", " ".join(f"{name}={units}" for name, units in after.needs.items()) or "-"), ("and waits for", "", cause_words(after.blocked_by) or "-"),
         *((f"wait p{at}", "s", s(percentile(wait.counts, at))) for at in (50, 90, 99)), *counts,
     ]  # fmt: skip
-    return [_CAUSES.pane((cause, ns, total, length) for cause, ns in causes.items()), _DECADES.pane(decades(wait.counts)), _FACTS.pane(facts)]
+    return [_CAUSES.pane(why(group)), _DECADES.pane(decades(wait.counts)), _FACTS.pane(facts)]
 
 
 def panes(window: Window, limits: Limits) -> dict[str, tuple[Table[Any], list[Any]]]:

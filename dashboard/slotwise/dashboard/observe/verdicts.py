@@ -42,10 +42,10 @@ def idle(window: Window, limits: Limits) -> Verdict:
     if not window.resources or window.length <= 0:
         return unknown(name, NOT_ENOUGH if window.resources else "no resources", evidence)
     now, eligible = sum(r.idle_eligible for r in window.resources), sum(r.after.eligible for r in window.resources)
-    lost, longest = window.lost / window.length, max(r.after.idle_waiting_longest for r in window.resources)
+    lost, (longest, exact) = window.lost / window.length, max(r.longest for r in window.resources)
     share = lost / window.capacity if window.capacity else 0.0
     status: Status = "alarm" if share > LOST_BADLY else "warn" if share > LOST else "ok"
-    text = f"{now} slots idle, {eligible} eligible waiters, lost {lost:.2g} slot-s/s ({share:.1%} of {window.capacity}), longest {seconds(longest / SECOND)}"
+    text = f"{now} slots idle, {eligible} eligible waiters, lost {lost:.2g} slot-s/s ({share:.1%} of {window.capacity}), longest {'' if exact else 'at most '}{seconds(longest / SECOND)}"
     most = sorted((r for r in window.resources if r.lost), key=lambda r: -r.lost)[:3]
     more = " ".join(f"{escape(r.after.name)}={r.lost / window.length:.2g}" for r in most)
     numbers: dict[str, Value] = {"idle_slots": now, "eligible_waiters": eligible, "lost_slots": lost, "lost_percent": 100 * share, "longest_s": longest / SECOND}

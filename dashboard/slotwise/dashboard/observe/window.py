@@ -46,6 +46,27 @@ class ResourceWindow:
         return self.after.busy_time - (self.before.busy_time if self.before else 0)
 
     @property
+    def longest(self) -> tuple[int, bool]:
+        """Longest stretch of the window with idle and eligible slots, ns, and whether that is exact; if it is not, none was longer.
+
+        Two snapshots tell the longest since the start and the stretches that last. So it is exact if a record was broken within the window,
+        if the present stretch is as long as any can have been, and if there was none."""
+        before, after, window = self.before, self.after, self.window
+        record, room = after.idle_waiting_longest, min(self.lost, window.length)         # what is idle loses a slot-ns each ns, at least
+        if before is None:
+            return record, True
+        present = 0 if after.idle_since is None else window.now - max(after.idle_since, window.began)
+        if present >= min(record, room):
+            return present, True
+        if record > before.idle_waiting_longest:
+            if before.idle_since is None:
+                return record, True
+            if record > room:                # too long to have begun in the window
+                part = record - (window.began - before.idle_since)
+                return max(part, room - part), part >= room - part
+        return min(record, room), False
+
+    @property
     def lost_share(self) -> float | None:
         return share(self.lost, self.after.capacity * self.window.length)
 
@@ -97,7 +118,7 @@ class GroupWindow:
 
     @property
     def causes(self) -> dict[str, int]:
-        """waiter-ns by cause, of the window, without zeros."""
+        """waiter-ns by cause and resource ("capacity llm"), of the window, without zeros."""
         return difference(self.before.causes if self.before else {}, self.after.causes)
 
     @property

@@ -7,26 +7,29 @@ import unicodedata
 SAFE = "sentence"                        # the unit of words that were escaped where they were put together
 LONGEST = 120                            # characters of a name that are shown
 Value = int | float | str | None
-_SUSPECT = re.compile(r"[^ -Z^-~]")      # neither plain ASCII nor one of [ \ ]
+LINE = 2000                              # characters of a line
+_INVISIBLE = re.compile(r"[^ -~]")       # what is no plain ASCII: some of it
+_SUSPECT = re.compile(r"[^ -\[\]-~]")     # the backslash, and what is no plain ASCII
 
 
 def escape(name: str) -> str:
-    """A name as it may be shown anywhere: control and invisible characters by their number, `[` and the backslash after a backslash."""
+    """A name as it may be shown: control and invisible characters by their number, the backslash after a backslash. It is no markup, and
+    must not be shown as such: the screens paint segments, `Content` or what is given with markup=False."""
     if len(name) > LONGEST:
         name = name[: LONGEST - 1] + "…"
     return _SUSPECT.sub(_escaped, name)
 
 
-def harmless(words: str) -> str:
-    """Words of any length as they are, but for control and invisible characters. They are no markup, and not for what takes markup."""
-    return _SUSPECT.sub(lambda found: found[0] if found[0] in "[\\" else _escaped(found), words)
+def harmless(words: str, most: int = LINE) -> str:
+    """Words for a line as they are, but for control and invisible characters, and not longer than anybody reads. They are no markup either."""
+    return _INVISIBLE.sub(_escaped, words if len(words) <= most else f"{words[: most - 1]}…")
 
 
 def _escaped(found: re.Match[str]) -> str:
     character = found[0]
-    if character in "[\\":
-        return "\\" + character
-    if character == "]" or unicodedata.category(character)[0] not in "CZ":
+    if character == "\\":
+        return "\\\\"
+    if unicodedata.category(character)[0] not in "CZ":
         return character
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

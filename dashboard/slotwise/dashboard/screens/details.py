@@ -8,8 +8,7 @@ from textual.binding import Binding, BindingType
 
 from slotwise.dashboard.observe import shrunk
 from slotwise.dashboard.observe.panes import Column, Pane, Row
-from slotwise.dashboard.observe.shrunk import harmless
-from slotwise.dashboard.observe.words import escape
+from slotwise.dashboard.observe.words import escape, harmless
 from slotwise.dashboard.screens import hints
 from slotwise.dashboard.screens.grid import Grid
 from slotwise.dashboard.screens.look import Line, Look, width_of

@@ -34,7 +34,7 @@ STATES = ("flag", "holds", "state", "result")
 #: Whose columns need no names.
 HEADLESS = ("alarms",)
 #: Which panes the rows are in that lints speak of.
-SPEAKS_OF = {"SCH": "resources", "FAIR": "groups", "CKPT": "batchers", "WAVE": "waves", "SPIN": "workers", "INV": "checks", "DIV": "divergences"}
+SPEAKS_OF = {"SCH": "resources", "FAIR": "groups", "DEBT": "groups", "LEASE": "groups", "CKPT": "batchers", "WAVE": "waves", "SPIN": "workers", "INV": "checks", "DIV": "divergences"}
 
 
 def table_of(code: str, otherwise: str) -> str:

@@ -12,9 +12,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from slotwise.dashboard.observe import sides as told
-from slotwise.dashboard.observe.shrunk import harmless
 from slotwise.dashboard.observe.sides import Sides
-from slotwise.dashboard.observe.words import escape
+from slotwise.dashboard.observe.words import escape, harmless
 from slotwise.dashboard.screens import export, keys
 from slotwise.dashboard.screens.look import Line, Look
 from slotwise.dashboard.screens.page import Page

@@ -9,9 +9,8 @@ from textual import events
 
 from slotwise.dashboard.observe import sides as told
 from slotwise.dashboard.observe.panes import Status
-from slotwise.dashboard.observe.shrunk import harmless
 from slotwise.dashboard.observe.sides import WIDEST, Side, Sides, joined
-from slotwise.dashboard.observe.words import escape
+from slotwise.dashboard.observe.words import escape, harmless
 from slotwise.dashboard.screens.lines import Lines
 from slotwise.dashboard.screens.look import Line, Look, width_of
 

@@ -2,44 +2,39 @@
 that tell what they do, and not what it adds up to."""
 from __future__ import annotations
 
-from collections import Counter
-from math import ceil
+from collections import Counter, OrderedDict
+from math import lcm
 
-from slotwise.impl.meter_rows import bucket
-from slotwise.impl.snapshot import CAUSES, VERSION, Group, Histogram, Resource, Snapshot
+from slotwise.impl.meter_rows import Durations
+from slotwise.impl.snapshot import VERSION, Group, Resource, Snapshot
+from slotwise.spec.vocabulary import WEIGHT_UNIT
 
 #: Causes by the reason for which a head is refused.
 REFUSED = {"group_cap": "limit", "running_limit": "limit", "borrow_debt": "lent", "kept_units": "kept"}
 Needs = tuple[tuple[str, int], ...]
 
 
-class Durations:
-    def __init__(self) -> None:
-        self.counts: Counter[int] = Counter()
-        self.total = 0
-
-    def add(self, duration: int) -> None:
-        self.counts[bucket(duration)] += 1
-        self.total += duration
-
-    def frozen(self) -> Histogram:
-        return Histogram(dict(self.counts), self.total)
-
-
 class _Resource:
     def __init__(self, name: str, capacity: int) -> None:
         self.name, self.capacity = name, capacity
-        self.busy = self.busy_time = self.idle = self.idle_from = self.longest = 0
+        self.busy = self.busy_time = self.idle = self.longest = 0
+        self.idle_since: int | None = None
+        self.groups: dict[str, None] = {}                        # that have ever needed it
+        self.weight = 0                                          # of those
         self.hold = Durations()
+
+    @property
+    def free(self) -> int:
+        return self.capacity - self.busy
 
 
 class _Group:
     def __init__(self, name: str) -> None:
         self.name, self.weight, self.limit = name, 1.0, None
-        self.waiting: dict[str, tuple[Needs, int]] = {}          # task -> its needs, since when
-        self.shapes: Counter[Needs] = Counter()                  # of those that wait
+        self.waiting: OrderedDict[str, tuple[Needs, int]] = OrderedDict()      # task -> its needs, since when; in their order
         self.held: Counter[str] = Counter()
-        self.running = self.service = 0
+        self.runs: Counter[Needs] = Counter()
+        self.running = self.service = 0                          # the latter in slot-ns by the fold's scale
         self.refused = ""                                        # the reason last told for its head
         self.causes: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
@@ -47,9 +42,26 @@ class _Group:
 
     limit: int | None
 
+    @property
+    def units(self) -> int:
+        """Its weight."""
+        return round(self.weight * WEIGHT_UNIT)
+
+    @property
+    def needs(self) -> Needs:
+        """Of its first task."""
+        return next(iter(self.waiting.values()))[0] if self.waiting else ()
+
+    @property
+    def tasks(self) -> int:
+        """That its limit leaves room for."""
+        return len(self.waiting) if self.limit is None else max(0, min(len(self.waiting), self.limit - self.running))
+
 
 class Fold:
-    """Every change comes with its instant, ns, never before an earlier one's (if it is, the earlier counts)."""
+    """What the live meter counts (`slotwise.impl.meter`), by the same definitions, at leisure.
+
+    Every change comes with its instant, ns, never before an earlier one's (if it is, the earlier counts)."""
 
     def __init__(self, program: str, capacity: dict[str, int], started: int) -> None:
         self.program, self.started, self.now, self.state = program, started, started, "running"
@@ -58,6 +70,8 @@ class Fold:
         self.group_of: dict[str, str] = {}                       # task that waits -> its group
         self.leases: dict[str, tuple[_Group, Needs, int]] = {}
         self.events = self.number = 0
+        self.due = True                                          # work could be started, if the scheduler came to it
+        self.largest = self.scale = 1                            # of all capacities: the greatest, and their least common multiple
         for name, units in capacity.items():
             self.has(name, units, started)
 
@@ -67,15 +81,25 @@ class Fold:
         if resource not in self.resources:
             self.pass_to(at)
             self.resources[resource] = _Resource(resource, capacity)
-            self.resources[resource].idle_from = self.now
         elif self.resources[resource].capacity != capacity:
             self.pass_to(at)
             self.resources[resource].capacity = capacity
+        else:
+            return
+        self.largest, before = max(r.capacity for r in self.resources.values()), self.scale
+        self.scale = lcm(before, capacity or 1)
+        for row in self.groups.values():
+            row.service = row.service * (self.scale // before)
 
     def group(self, name: str, weight: float | None = None, limit: int | None = None) -> None:
-        group = self.groups.setdefault(name, _Group(name))
+        group = self.groups.get(name)
+        if group is None:
+            group = self.groups[name] = _Group(name)
         if weight is not None:
-            group.weight, group.limit = weight, limit
+            before, group.weight, group.limit = group.units, weight, limit
+            for resource in self.resources.values():
+                if name in resource.groups:
+                    resource.weight += group.units - before
 
     def waits(self, task: str, group: str, needs: dict[str, int], at: int) -> None:
         self.pass_to(at)
@@ -84,8 +108,11 @@ class Fold:
         if task not in self.group_of:
             self.group_of[task] = group
             row.waiting[task] = (shape, self.now)
-            row.shapes[shape] += 1
             row.counts["submitted"] += 1
+            for name, _ in shape:
+                if name in self.resources and group not in self.resources[name].groups:
+                    self.resources[name].groups[group] = None
+                    self.resources[name].weight += row.units
 
     def starts(self, task: str, lease: str, at: int) -> None:
         """Of a task that does not wait, nothing is known: it is ignored."""
@@ -95,6 +122,7 @@ class Fold:
         row, shape, since = taken
         row.refused = ""
         row.running += 1
+        row.runs[shape] += 1
         row.counts["started"] += 1
         row.wait.add(self.now - since)
         for name, units in shape:
@@ -109,6 +137,7 @@ class Fold:
             return
         row, shape, since = found
         row.running -= 1
+        row.runs[shape] -= 1
         row.counts[outcome] += 1
         for name, units in shape:
             row.held[name] -= units
@@ -131,11 +160,7 @@ class Fold:
         if task not in self.group_of:
             return None
         row = self.groups[self.group_of.pop(task)]
-        shape, since = row.waiting.pop(task)
-        row.shapes[shape] -= 1
-        if not row.shapes[shape]:
-            del row.shapes[shape]
-        return row, shape, since
+        return row, *row.waiting.pop(task)
 
     # time --------------------------------------------------------------------------------------------------------------
     def pass_to(self, at: int) -> None:
@@ -143,74 +168,63 @@ class Fold:
         spent = at - self.now
         if spent <= 0:
             return
-        largest = max((r.capacity for r in self.resources.values()), default=0)
-        lent = self._lent()
         for row in self.groups.values():
-            for shape, count in row.shapes.items():
-                row.causes[self._cause(row, shape, lent).partition(" ")[0]] += count * spent
-            if row.running:
-                row.service += round(largest * max((row.held[name] / r.capacity for name, r in self.resources.items()), default=0.0) * spent)
-        wanted = self._wanted()
+            if row.waiting:
+                row.causes[self._cause(row)] += len(row.waiting) * spent
+            row.service += sum(count * self._rate(shape) for shape, count in row.runs.items()) * spent
+        wanted = self._eligible()[1]
         for name, resource in self.resources.items():
             resource.busy_time += resource.busy * spent
-            idle = min(resource.capacity - resource.busy, wanted[name])
+            idle = min(resource.free, wanted[name])
             if idle > 0:
+                resource.idle_since = self.now if resource.idle_since is None else resource.idle_since
                 resource.idle += idle * spent
-                resource.longest = max(resource.longest, at - resource.idle_from)
+                resource.longest = max(resource.longest, at - resource.idle_since)
             else:
-                resource.idle_from = at
+                resource.idle_since = None
         self.now = at
 
-    def _fits(self, shape: Needs, besides: str = "") -> bool:
-        return all(name == besides or (name in self.resources and self.resources[name].capacity - self.resources[name].busy >= units) for name, units in shape)
+    def _rate(self, shape: Needs) -> int:
+        """The dominant share of a task, in slots of the largest resource, by the scale."""
+        known = [(self.resources[name], units) for name, units in shape if name in self.resources]
+        return max((units * self.largest * (self.scale // r.capacity) for r, units in known if r.capacity), default=0)
 
-    def _cause(self, row: _Group, shape: Needs, lent: dict[str, int]) -> str:
-        """Of a waiting task; with the resource, if one is short."""
+    def _cause(self, row: _Group) -> str:
+        """Why its first task waits, and so all behind it; with the resource, if one is short."""
         if row.limit is not None and row.running >= row.limit:
             return "limit"
-        for name, units in shape:
+        for name, units in row.needs:
             resource = self.resources.get(name)
-            missing = units - (resource.capacity - resource.busy) if resource else units
-            if missing > 0:
-                return f"{'lent' if lent.get(name, 0) >= missing else 'capacity'} {name}"
-        return REFUSED.get(row.refused, "scheduler")
+            if resource is None or resource.free < units:
+                return f"{'lent' if resource is not None and self._has_less(row, resource) else 'capacity'} {name}"
+        return REFUSED.get(row.refused, "scheduler" if self.due else "kept")
 
-    def _wanted(self) -> Counter[str]:
-        """Units that tasks want which could have them now."""
+    def _has_less(self, row: _Group, resource: _Resource) -> bool:
+        """Than its share by weight, of all groups that have ever needed it."""
+        return row.held[resource.name] * resource.weight < row.units * resource.capacity
+
+    def _eligible(self) -> tuple[Counter[str], Counter[str]]:
+        """Tasks, and units that they want, by resource: as `slotwise.impl.meter_rows.eligible`."""
+        tasks: Counter[str] = Counter()
         wanted: Counter[str] = Counter()
         for row in self.groups.values():
-            room = len(row.waiting) if row.limit is None else max(0, row.limit - row.running)
-            for shape, count in row.shapes.items():
-                if self._fits(shape):
-                    for name, units in shape:
-                        wanted[name] += units * min(count, room)
-                    room -= min(count, room)
-        return wanted
-
-    def _eligible(self) -> Counter[str]:
-        """Tasks that one unit more of a resource would start."""
-        found: Counter[str] = Counter()
-        for row in self.groups.values():
-            room = len(row.waiting) if row.limit is None else max(0, row.limit - row.running)
-            for shape, count in row.shapes.items():
-                for name, units in shape:
-                    resource = self.resources.get(name)
-                    if room and resource and units <= resource.capacity - resource.busy + 1 and self._fits(shape, besides=name):
-                        found[name] += min(count, room)
-        return found
+            if not row.tasks:
+                continue
+            lacking = {name: units - (self.resources[name].free if name in self.resources else 0) for name, units in row.needs}
+            for name, units in row.needs:
+                if lacking[name] <= 1 and all(lacks <= 0 for other, lacks in lacking.items() if other != name):
+                    tasks[name] += row.tasks
+                    wanted[name] += row.tasks * units
+        return tasks, wanted
 
     def _lent(self) -> dict[str, int]:
-        """Units held beyond their holder's share by weight, of those that hold or wait, while another waits."""
+        """Units beyond their holder's share by weight (rounded up), of all groups that have ever needed it, while another group's first task waits for it."""
         lent = dict.fromkeys(self.resources, 0)
         for name, resource in self.resources.items():
-            asking = [row for row in self.groups.values() if any(name in dict(shape) for shape in row.shapes)]
-            if not asking:
-                continue
-            sharing = {id(row): row for row in [*asking, *(row for row in self.groups.values() if row.held[name])]}.values()
-            weights = sum(row.weight for row in sharing)
-            for row in sharing:
-                if weights and any(other is not row for other in asking):
-                    lent[name] += max(0, row.held[name] - ceil(resource.capacity * row.weight / weights))
+            asking = {row.name for row in self.groups.values() if name in dict(row.needs)}
+            for row in (self.groups[one] for one in resource.groups if resource.weight):
+                if len(asking) > (row.name in asking):
+                    lent[name] += max(0, row.held[name] + -resource.capacity * row.units // resource.weight)
         return lent
 
     # what it tells ---------------------------------------------------------------------------------------------------
@@ -219,20 +233,21 @@ class Fold:
         if at is not None:
             self.pass_to(at)
         self.number += 1
-        lent, eligible = self._lent(), self._eligible()
-        waiting = Counter({name: sum(count for row in self.groups.values() for shape, count in row.shapes.items() if name in dict(shape)) for name in self.resources})
+        lent, (tasks, _) = self._lent(), self._eligible()
+        waiting = Counter(name for row in self.groups.values() for shape, _ in row.waiting.values() for name, _ in shape)
         resources = tuple(
-            Resource(r.name, r.capacity, r.busy, lent[r.name], waiting[r.name], eligible[r.name], r.idle, r.longest, r.busy_time, r.hold.frozen())
+            Resource(r.name, r.capacity, r.busy, lent[r.name], waiting[r.name], tasks[r.name], r.idle, r.longest, r.busy_time, r.hold.frozen(),
+                     (self.now if r.idle_since is None else r.idle_since) if r.free > 0 and tasks[r.name] else None)
             for r in self.resources.values()
         )  # fmt: skip
-        groups = tuple(self._group(row, lent) for row in self.groups.values())
+        groups = tuple(map(self._group, self.groups.values()))
         return Snapshot(VERSION, self.program, 0, self.started, self.now, self.number, self.events, 0, len(self.leases), resources, groups, state=self.state)
 
-    def _group(self, row: _Group, lent: dict[str, int]) -> Group:
+    def _group(self, row: _Group) -> Group:
         first, since = next(iter(row.waiting.values()), (None, None))
-        counts, causes = row.counts, {cause: row.causes[cause] for cause in CAUSES}
+        counts = row.counts
         return Group(
-            row.name, row.weight, row.limit, row.running, len(row.waiting), 0, since, row.service, row.wait.frozen(), causes, counts["submitted"], counts["started"],
+            row.name, row.weight, row.limit, row.running, len(row.waiting), 0, since, row.service // self.scale, row.wait.frozen(), dict(row.causes), counts["submitted"], counts["started"],
             counts["finished"], counts["failed"], counts["cancelled"], counts["retried"], counts["timed_out"],
-            {} if first is None else dict(first), "" if first is None else self._cause(row, first, lent),
+            {} if first is None else dict(first), "" if first is None else self._cause(row),
         )  # fmt: skip

@@ -85,80 +85,110 @@ class _Page:
 
     def __init__(self, samples: Samples) -> None:
         self.samples = samples
+        self._found: dict[tuple[str, str], dict[str | None, list[tuple[Labels, float]]]] = {}
 
-    def of(self, name: str, /, **labels: str) -> float:
-        """The sum of all samples with these labels; 0 if there are none."""
-        return sum(value for having, value in self.samples.get(name, ()) if all(having.get(label) == wanted for label, wanted in labels.items()))
+    def having(self, name: str, labels: Labels) -> list[tuple[Labels, float]]:
+        """The samples with these labels. A page may have thousands: the first label is looked up."""
+        if not labels:
+            return self.samples.get(name, [])
+        (label, first), *rest = labels.items()
+        found = self._found.get((name, label))
+        if found is None:
+            found = self._found[name, label] = defaultdict(list)
+            for sample in self.samples.get(name, ()):
+                found[sample[0].get(label)].append(sample)
+        return [sample for sample in found.get(first, ()) if all(sample[0].get(label) == wanted for label, wanted in rest)]
+
+    def of(self, *names: str, **labels: str) -> float:
+        """The sum of all samples with these labels, of the first of these names that is there at all; 0 if there are none."""
+        return sum(value for _, value in self.having(next((name for name in names if name in self.samples), names[0]), labels))
+
+    def count(self, *names: str, **labels: str) -> int:
+        return round(self.of(*names, **labels))
+
+    def ns(self, *names: str, **labels: str) -> int:
+        return ns(self.of(*names, **labels))
 
     def greatest(self, name: str, /, **labels: str) -> float | None:
-        return max((value for having, value in self.samples.get(name, ()) if all(having.get(label) == wanted for label, wanted in labels.items())), default=None)
+        return max((value for _, value in self.having(name, labels)), default=None)
 
     def values(self, label: str, /, *names: str) -> list[str]:
         """That the label has, in the order of the page."""
         return list(dict.fromkeys(having[label] for name in names for having, _ in self.samples.get(name, ()) if label in having))
 
+    def by(self, label: str, name: str, /, **labels: str) -> dict[str, int]:
+        """Whole numbers by another label's value."""
+        found: dict[str, int] = defaultdict(int)
+        for having, value in self.having(name, labels):
+            found[having.get(label, "")] += round(value)
+        return dict(found)
+
     def histogram(self, name: str, /, **labels: str) -> Histogram:
         """Each count at the upper end of its bucket."""
         ends: dict[float, float] = defaultdict(float)
-        for having, value in self.samples.get(f"{name}_bucket", ()):
-            if all(having.get(label) == wanted for label, wanted in labels.items()):
-                ends[float(having["le"])] += value
+        for having, value in self.having(f"{name}_bucket", labels):
+            ends[float(having["le"])] += value
         counts: dict[int, int] = defaultdict(int)
         before, last = 0.0, 0.0
         for end in sorted(ends):
             last = end if math.isfinite(end) else 2 * last
             counts[bucket(max(0, ns(last) - 1))] += round(ends[end] - before)
             before = ends[end]
-        return Histogram({i: n for i, n in counts.items() if n > 0}, ns(self.of(f"{name}_sum", **labels)))
+        return Histogram({i: n for i, n in counts.items() if n > 0}, self.ns(f"{name}_sum", **labels))
 
 
 def snapshot(samples: Samples, name: str, started: int, now: int, number: int) -> Snapshot:
-    """What the page says; what it does not say is 0 or empty."""
+    """What the page says, by the names of `slotwise.impl.names` or the design's; what it does not say is 0 or empty."""
     page = _Page(samples)
-    resources = tuple(resource(page, one) for one in page.values("resource", "slots_capacity", "slots"))
+    resources = tuple(resource(page, one, now) for one in page.values("resource", "slots_capacity", "slots"))
     groups = tuple(group(page, one, now) for one in page.values("group", "group_weight", "queue_depth", "service_slot_seconds_total"))
     workers = tuple(worker(page, one) for one in page.values("worker", "worker_state_seconds_total"))
-    checks = tuple(Check(one, page.of("invariant_ok", name=one) > 0, round(page.of("invariant_checks_total", name=one)), now) for one in page.values("name", "invariant_ok"))
-    batchers = (batcher(page),) if "checkpoint_batches_total" in samples else ()
-    leases = sum(r.busy for r in resources)
-    events, dropped = (round(page.of(one)) for one in ("events_total", "tape_dropped_events_total"))
+    checks = tuple(Check(one, page.of("invariant_ok", name=one) > 0, page.count("invariant_checks_total", name=one), now) for one in page.values("name", "invariant_ok"))
+    named = page.values("batcher", "checkpoint_batches_total", "checkpoint_updates_total")
+    batchers = tuple(batcher(page, one, {"batcher": one}) for one in named) or ((batcher(page, "checkpoint", {}),) if "checkpoint_batches_total" in samples else ())
+    leases = page.count("leases", state="active") if "leases" in samples else sum(r.busy for r in resources)
+    events, dropped = page.count("events_total"), page.count("tape_dropped_events_total")
     return Snapshot(VERSION, name, 0, started, now, number, events, dropped, leases, resources, groups, batchers, workers, checks)
 
 
-def resource(page: _Page, name: str) -> Resource:
-    own, lent = (round(page.of("slots", resource=name, state=state)) for state in ("busy_own", "busy_borrowed"))
-    waiting = round(page.of("queue_depth", resource=name))
+def resource(page: _Page, name: str, now: int) -> Resource:
+    own, lent = (page.count("slots", resource=name, state=state) for state in ("busy_own", "busy_borrowed"))
+    idle = page.ns("idle_while_waiting_age_seconds", resource=name)
     return Resource(
-        name, round(page.of("slots_capacity", resource=name)), own + lent, lent, waiting, round(page.of("slots", resource=name, state="idle_eligible")),
-        ns(page.of("idle_while_waiting_slot_seconds_total", resource=name)), ns(page.of("idle_while_waiting_longest_seconds", resource=name)),
-        ns(page.of("busy_slot_seconds_total", resource=name)), page.histogram("hold_seconds", resource=name),
+        name, page.count("slots_capacity", resource=name), own + lent, lent, page.count("resource_waiters", "queue_depth", resource=name), page.count("slots", resource=name, state="idle_eligible"),
+        page.ns("idle_while_waiting_slot_seconds_total", resource=name), page.ns("idle_while_waiting_longest_seconds", resource=name),
+        page.ns("busy_slot_seconds_total", resource=name), page.histogram("hold_seconds", resource=name), now - idle if idle else None,
     )  # fmt: skip
 
 
 def group(page: _Page, name: str, now: int) -> Group:
-    waiting, age = round(page.greatest("queue_depth", group=name) or 0), page.of("oldest_waiter_age_seconds", group=name)
+    waiting = round(page.greatest("queue_depth", group=name) or 0)
     causes: dict[str, int] = defaultdict(int)
-    for having, value in page.samples.get("wait_cause_waiter_seconds_total", ()):
-        if having.get("group") == name:
-            causes[having.get("cause", "")] += ns(value)
-    wait = page.histogram("wait_seconds", group=name)
-    weight = page.greatest("group_weight", group=name)
+    for having, value in page.having("wait_cause_waiter_seconds_total", {"group": name}):
+        causes[f"{having.get('cause', '')} {having.get('resource', '')}".strip()] += ns(value)
+    wait, weight = page.histogram("wait_seconds", group=name), page.greatest("group_weight", group=name)
+    overdue = page.count("overdue_tasks", group=name)
+    started = page.count("tasks_started_total", group=name) if "tasks_started_total" in page.samples else sum(wait.counts.values())
+    ended = page.by("outcome", "tasks_ended_total", group=name)
     return Group(
-        name, 1.0 if weight is None else weight, None, round(page.of("running", group=name)), waiting, 0, now - ns(age) if waiting else None,
-        ns(page.of("service_slot_seconds_total", group=name)), wait, dict(causes), 0, sum(wait.counts.values()), 0, 0, 0, 0, 0,
+        name, 1.0 if weight is None else weight, None, page.count("running_tasks", "running", group=name), waiting, page.count("backing_off_tasks", group=name),
+        now - page.ns("oldest_waiter_age_seconds", group=name) if waiting else None, page.ns("service_slot_seconds_total", group=name), wait, dict(causes),
+        page.count("tasks_submitted_total", group=name), started,
+        ended.get("finished", 0), ended.get("failed", 0), ended.get("cancelled", 0), page.count("retries_total", group=name), ended.get("timed_out", 0),
+        overdue=overdue, overdue_since=now - page.ns("oldest_overdue_age_seconds", group=name) if overdue else None, debt=page.by("resource", "borrow_debt_slots", group=name),
     )  # fmt: skip
 
 
 def worker(page: _Page, name: str) -> Worker:
-    run, spin, yields, park = (ns(page.of("worker_state_seconds_total", worker=name, state=state)) for state in ("run", "spin", "yield", "park"))
-    hits, misses = (round(page.of("worker_spins_total", worker=name, outcome=outcome)) for outcome in ("hit", "miss"))
-    return Worker(name, "run", run, spin, yields, park, hits, misses, 0, 0, page.histogram("worker_wake_seconds", worker=name))
+    run, spin, yields, park = (page.ns("worker_state_seconds_total", worker=name, state=state) for state in ("run", "spin", "yield", "park"))
+    hits, misses = (page.count("worker_spins_total", worker=name, outcome=outcome) for outcome in ("hit", "miss"))
+    return Worker(name, "run", run, spin, yields, park, hits, misses, page.ns("worker_wasted_spin_seconds_total", worker=name), 0, page.histogram("worker_wake_seconds", worker=name))
 
 
-def batcher(page: _Page) -> Batcher:
-    seals = {reason: round(page.of("checkpoint_batches_total", reason=reason)) for reason in page.values("reason", "checkpoint_batches_total")}
+def batcher(page: _Page, name: str, of: dict[str, str]) -> Batcher:
+    seals = page.by("reason", "checkpoint_batches_total", **of)
     return Batcher(
-        "checkpoint", sum(seals.values()), round(page.of("checkpoint_batch_items_sum")), round(page.of("refresh_due_total")), 0, seals, 0,
-        ns(page.of("checkpoint_needless_wait_seconds_total")), ns(page.of("checkpoint_open_seconds_sum")), page.histogram("checkpoint_commit_seconds"),
-        round(page.of("refresh_joined_total")), round(page.of("refresh_late_total")),
+        name, sum(seals.values()), page.count("checkpoint_updates_total", "checkpoint_batch_items_sum", **of), page.count("refresh_due_total", **of), page.count("checkpoint_failures_total", **of), seals,
+        page.count("checkpoint_pending_items", **of), page.ns("checkpoint_needless_wait_seconds_total", **of), page.ns("checkpoint_open_seconds_total", "checkpoint_open_seconds_sum", **of),
+        page.histogram("checkpoint_commit_seconds", **of), page.count("refresh_joined_total", **of), page.count("refresh_late_total", **of),
     )  # fmt: skip

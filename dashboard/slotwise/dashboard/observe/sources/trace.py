@@ -73,28 +73,39 @@ def admission(read: trace.Trace, name: str) -> Iterator[Snapshot]:
         while next_at + step <= command.at:
             next_at += step
             yield fold.snapshot(next_at)
-        fold.pass_to(command.at)
-        fold.events += 1
-        tasks = {task.id: task for task in command.tasks} if isinstance(command, v.Enqueue) else {}
-        if isinstance(command, v.Enqueue):
-            for group in command.groups:
-                fold.group(group.name, group.weight, group.running_limit)
-        for saw in line.saw or ():
-            seen(fold, saw, tasks, command.at)
+        play(fold, line)
     fold.state = "ended"
     yield fold.snapshot()
+
+
+def play(fold: Fold, line: trace.Step) -> None:
+    """One command, and what was seen."""
+    command: Any = line.command
+    fold.pass_to(command.at)
+    fold.events += 1
+    tasks = {task.id: task for task in command.tasks} if isinstance(command, v.Enqueue) else {}
+    if isinstance(command, v.Enqueue):
+        for group in command.groups:
+            fold.group(group.name, group.weight, group.running_limit)
+    for saw in line.saw or ():
+        seen(fold, saw, tasks, command.at)
+    if isinstance(command, v.Pump | v.Select) and line.saw and line.saw[-1][0] in ("drained", "blocked"):
+        fold.due = False                     # what waits now is kept waiting
 
 
 def seen(fold: Fold, saw: v.Observation, tasks: dict[str, v.Task], at: int) -> None:
     match saw:
         case ("accepted", str(task)) if task in tasks:
             fold.waits(task, tasks[task].group, tasks[task].needs, at)
+            fold.due = True
         case ("started", lease, str(task), *_):
             fold.starts(task, str(lease), at)
         case ("released", lease):
             fold.ends(str(lease), at)
+            fold.due = True
         case ("discarded", str(task)):
             fold.discarded(task, at)
+            fold.due = True
         case ("refused", str(task), str(reason)):
             fold.refused(task, reason, at)
         case _:

@@ -149,6 +149,46 @@ def test_needless_waits_and_waves_are_measured() -> None:
     assert (row.failures, row.waiting, row.batches[-1].outcome) == (1, 0, "failed")
 
 
+class Waiting(Service):
+    """A request for the state says that `op` is done, once its gate is open."""
+
+    def checkpoint(self, token: str, updates: Sequence[Update]) -> Answer:
+        answer = super().checkpoint(token, updates)
+        return Answer(answer.token, answer.stamp, ["op"] if not updates else [])
+
+
+@both
+def test_a_job_waits_for_a_state(backend: str) -> None:
+    service = Waiting()
+
+    async def main() -> None:
+        async with Checkpoints(service) as checkpoints:
+            with anyio.fail_after(30):
+                await checkpoints.refresh("op", due=0)
+            service.fails = service.calls + 1
+            with pytest.raises(CheckpointError), anyio.fail_after(30):
+                await checkpoints.refresh("other", due=0)
+            assert checkpoints._limiter.borrowed_tokens == 0
+
+    with pytest.raises(CheckpointError):             # the batcher has failed, and says so at its end
+        anyio.run(main, backend=backend)
+
+
+@both
+def test_whoever_is_cancelled_asks_no_more(backend: str) -> None:
+    async def main() -> None:
+        async with Checkpoints(Service()) as checkpoints:
+            with anyio.move_on_after(0.05) as scope:
+                await checkpoints.refresh("op", due=time.monotonic_ns() + 10**12)
+            assert scope.cancelled_caught
+            assert len(checkpoints._batcher._kept) == 0
+            with anyio.fail_after(30):
+                while checkpoints._limiter.borrowed_tokens:      # the thread goes
+                    await anyio.sleep(0.01)
+
+    anyio.run(main, backend=backend)
+
+
 # why a request was sealed ------------------------------------------------------------------------------------------------------------
 
 WAITS = {"BAT-14", "BAT-15", "BAT-16", "BAT-17", "BAT-18"}       # rules that put a request off

@@ -5,7 +5,7 @@ import gc
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slotwise.cli.output import Stop, as_json, data
 from slotwise.dashboard.observe import report
@@ -15,6 +15,9 @@ from slotwise.dashboard.observe.limits import LimitError, Limits
 from slotwise.dashboard.observe.lints import Alarm, Watch
 from slotwise.dashboard.observe.sources.source import Source, SourceError, find
 from slotwise.impl.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from slotwise.dashboard.observe.program import Program
 
 FORMATS, FAILS = ("text", "json"), ("warn", "alarm")
 SECOND = 10**9
@@ -52,10 +55,14 @@ def run(wanted: Wanted) -> int:
         limits = Limits.parse(list(wanted.warn), list(wanted.allow))
     except LimitError as error:
         raise Stop(str(error)) from None
+    if wanted.program is not None or wanted.demo:
+        from slotwise.cli import run_program
+
+        return run_program.run(wanted, limits)
     if (wanted.where is None) == (wanted.attach is None):
         raise Stop("watch: expected a FILE or URL, or --attach SOCKET" + ("" if wanted.where is None else ", not both"))
-    if not wanted.once and not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise Stop("watch: the screen needs a terminal; --once shows one look")
+    if not wanted.once:
+        needs_terminal()
     try:
         source = find(wanted.attach or wanted.where or "")
     except SourceError as error:
@@ -65,8 +72,13 @@ def run(wanted: Wanted) -> int:
     return look(source, limits, round(wanted.seconds * SECOND), wanted.format, wanted.fail_on)
 
 
-def show(source: Source, limits: Limits, ascii: bool) -> int:
-    """The screen, until it is left."""
+def needs_terminal() -> None:
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise Stop("watch: the screen needs a terminal; --once shows one look")
+
+
+def show(source: Source, limits: Limits, ascii: bool, program: Program | None = None) -> int:
+    """The screen, until it is left. `program`: the one that was started for it."""
     try:
         from slotwise.cli.words import WORDS
         from slotwise.dashboard.screens import keys
@@ -80,7 +92,7 @@ def show(source: Source, limits: Limits, ascii: bool) -> int:
         raise Stop(str(error)) from None
     gc.collect()
     gc.freeze()                              # what was imported stays; to look through it again and again would only make keys wait
-    wrong = Screens(open_session(source, limits), ascii=ascii, mapped=mapped, words=WORDS).run()
+    wrong = Screens(open_session(source, limits), ascii=ascii, mapped=mapped, words=WORDS, program=program).run()
     if wrong:
         raise Stop(wrong, report.CANNOT_ATTACH)
     return report.OK

@@ -28,6 +28,10 @@ class NotAvailable(Exception):
     """What a benchmark needs is not here; the message says what."""
 
 
+class CheckFailed(Exception):
+    """What was measured is worth nothing, for what was done was wrong; the message says how."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     name: str
@@ -271,9 +275,16 @@ def dashboard() -> list[Figure]:
     return found()
 
 
+def http() -> list[Figure]:
+    """Requests to a loopback inference server."""
+    from slotwise.fuzz.bench_http import http as found
+
+    return found()
+
+
 BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "spec-core": spec_core, "trio-program": trio_program, "lockstep": lockstep, "whole-trace": whole_trace, "call": call, "dispatch": dispatch,
-    "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism, "runtime": runtime, "dashboard": dashboard,
+    "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism, "runtime": runtime, "dashboard": dashboard, "http": http,
     "batching-simulation": lambda: list(import_module("slotwise.fuzz.bench_simulation").durable_work()),
     **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "flat-live", "fifty-live", "waves-live", "checkpoint-many")},
     **{name: spinning(name) for name in ("spin", "spin-window")},

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import socket
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slotwise.fuzz.served import Served, serve
 from slotwise.impl.checkpoint import Answer, Page, Update
 
 Message = dict[str, Any]
@@ -114,44 +111,14 @@ async def pause(seconds: float) -> None:
     time.sleep(max(0, until - time.monotonic()))
 
 
-class Service:
+class Service(Served):
     """The process. `journal` is what it keeps of all its lives."""
+
+    module = "slotwise.fuzz.loopback"
 
     def __init__(self, journal: Path, behaviour: Behaviour | None = None) -> None:
         self.journal, self.behaviour = journal, behaviour or Behaviour()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
-        self.process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def start(self, within: float = 30) -> None:
-        command = [sys.executable, "-m", "slotwise.fuzz.loopback", str(self.journal), str(self.port), json.dumps(asdict(self.behaviour))]
-        self.process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-        end = time.monotonic() + within
-        while True:
-            try:
-                return socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > end:
-                    raise RuntimeError(f"the service did not start; its exit code is {self.process.poll()}") from None
-                time.sleep(0.02)
-
-    def kill(self) -> None:
-        """In the middle of whatever it does."""
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-
-    def __enter__(self) -> Service:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
+        super().__init__(str(journal), json.dumps(asdict(self.behaviour)))
 
     def requests(self) -> list[list[str]]:
         """The updates of each request that was made durable, by name."""
@@ -205,22 +172,12 @@ class HttpClient:
         self.http.close()
 
 
-def end_with(parent: int) -> None:
-    """A service does not outlive whoever started it."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
-def serve(journal: str, port: str, behaviour: str) -> None:
-    import uvicorn
-
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+def main(parent: str, port: str, journal: str, behaviour: str) -> None:
     settings = json.loads(behaviour)
     settings["slow"] = {int(number): seconds for number, seconds in settings["slow"].items()}
     settings["fails"] = tuple(settings["fails"])
-    uvicorn.run(App(Path(journal), Behaviour(**settings)), host="127.0.0.1", port=int(port), log_level="error", lifespan="off", access_log=False)
+    serve(App(Path(journal), Behaviour(**settings)), int(parent), int(port))
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:])
+    main(*sys.argv[1:])

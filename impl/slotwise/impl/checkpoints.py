@@ -8,6 +8,7 @@ when it is durable, or has failed: an update cannot be taken back.
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -16,7 +17,7 @@ import anyio
 import anyio.to_thread
 
 from slotwise.impl import snapshot as s
-from slotwise.impl.checkpoint import UNCOUNTED, CheckpointBatcher, Client
+from slotwise.impl.checkpoint import UNCOUNTED, CheckpointBatcher, CheckpointError, Client
 from slotwise.impl.checkpoint_meter import Watch
 from slotwise.spec import batching_vocabulary as v
 
@@ -45,6 +46,24 @@ class Checkpoints:
     def submit_soon(self, id: str, body: bytes, **more: Any) -> None:
         """Returns at once; if it is lost, the block's end raises."""
         self._batcher.submit(id, body, sync=False, **more)
+
+    async def refresh(self, id: str, *, key: int | None = None, due: int | None = None) -> None:
+        """Returns when the state of one operation has come, asked for once it is due (see CheckpointBatcher). Raises a CheckpointError if it will not.
+        Whoever is cancelled asks no more."""
+        gate, errors = threading.Event(), list[CheckpointError | None]()
+
+        def told(ids: list[str], error: CheckpointError | None) -> None:
+            errors.append(error)
+            gate.set()
+
+        self._batcher.refresh(id, key=key, due=due, told=told)
+        try:
+            await anyio.to_thread.run_sync(gate.wait, limiter=self._limiter, abandon_on_cancel=True)
+        except BaseException:
+            self._batcher.cancel(id)         # which tells, and so lets the thread go
+            raise
+        if errors[0] is not None:
+            raise errors[0]
 
     def rows(self) -> Sequence[s.Batcher]:
         return self._watch.rows()

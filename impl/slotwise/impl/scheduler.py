@@ -44,7 +44,7 @@ from slotwise.impl.jobs import Job
 from slotwise.impl.loops import bells_here, clock_here, soon_from_threads
 from slotwise.impl.meter import Shape
 from slotwise.impl.retries import Retry
-from slotwise.impl.tap import Tap
+from slotwise.impl.tap import Tap, wanted_tap
 from slotwise.impl.tape import Tape
 from slotwise.impl.timers import Timers
 from slotwise.spec import vocabulary as v
@@ -68,14 +68,15 @@ class Scheduler(Core):
     `retry` is for jobs that do not bring their own. `seed` decides the jitter. `lost` says what becomes of errors that nobody asked for.
     `record` is a file's path, or whatever has `write`: all commands, and what was seen, as a trace. `check` steps the specification beside
     the engine: "raise" ends the scheduler at the first difference with a Divergence, "note" shows it in snapshots. (Slow where
-    thousands of jobs wait.) `tap` is the socket's path, or True for the default. `tape` gets all events.
+    thousands of jobs wait.) `tap` is the socket's path, True for the default, or False; left out, it is what the environment's SLOTWISE_TAP names
+    (`slotwise watch --run` does that), or none. `tape` gets all events.
     Raises ValueError for what makes no sense.
     """
 
     def __init__(
         self, capacity: Mapping[str, int], groups: Iterable[Group] = (), *, profile: v.Profile | str = "slotwise", retry: Retry | None = None, seed: int = 0, name: str = "scheduler",
         lost: Literal["raise", "ignore"] = "raise", record: str | os.PathLike[str] | Sink | None = None, check: Literal["raise", "note"] | bool = False,
-        tap: str | os.PathLike[str] | bool = False, tape: Tape | None = None, slo: float = 5.0, clock: Callable[[], int] | None = None,
+        tap: str | os.PathLike[str] | bool | None = None, tape: Tape | None = None, slo: float = 5.0, clock: Callable[[], int] | None = None,
     ) -> None:  # fmt: skip
         if isinstance(profile, str):
             if profile not in v.PROFILES:
@@ -110,7 +111,9 @@ class Scheduler(Core):
         self._soon, self._thread = soon_from_threads(), threading.get_ident()
         self._open_record()
         try:
-            if self._tap_at is not False:
+            if self._tap_at is None:
+                self._tap = wanted_tap(self.snapshot)
+            elif self._tap_at is not False:
                 self._tap = Tap(self.snapshot, None if self._tap_at is True else Path(self._tap_at))
             self._tasks = anyio.create_task_group()
             await self._tasks.__aenter__()

@@ -33,10 +33,31 @@ SHARE = 0.02                             # of the loop's time that snapshots may
 LONGEST = 2.0                            # seconds between two, whatever they cost
 STALLED = 5.0                            # seconds in which a viewer takes nothing of what is kept for it
 VIEWERS = 64                             # at once; more are sent away
+WANTED = "SLOTWISE_TAP"                  # in the environment: the path of a scheduler's socket that was told nothing about one
+MOST_TAPS = 99                           # of schedulers that live at once, by that path
 
 
 def default_path() -> Path:
     return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"slotwise-{os.getpid()}.sock"
+
+
+def wanted_tap(snapshot: Callable[[], Snapshot]) -> Tap | None:
+    """At the path that `SLOTWISE_TAP` names; where a scheduler lives there already, run.sock becomes run-2.sock, run-3.sock, …  None if it names
+    none, or if none can be made there: who watches from outside is not to break a program."""
+    given = os.environ.get(WANTED)
+    if not given:
+        return None
+    base = Path(given)
+    for number in range(1, MOST_TAPS + 1):
+        try:
+            return Tap(snapshot, base if number == 1 else base.with_name(f"{base.stem}-{number}{base.suffix}"))
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) == errno.EADDRINUSE:
+                continue
+            log.warning("%s=%s: no socket can be made there: %s", WANTED, given, getattr(error, "strerror", None) or error)
+            return None
+    log.warning("%s=%s: %d schedulers live there already", WANTED, given, MOST_TAPS)
+    return None
 
 
 class Viewer:

@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from slotwise import impl
 from slotwise.dashboard.observe import tables
 from slotwise.dashboard.observe.panes import Field, Table
+from slotwise.dashboard.observe.program import said
 from slotwise.dashboard.observe.sources.socket import HELLO, Socket
 from slotwise.dashboard.observe.window import Window
 from slotwise.dashboard.screens import hints
@@ -143,10 +144,15 @@ def test_recording_on_a_full_disk(tmp_path: Path) -> None:
 
 
 class Program:
-    log, code, dropped = Path("run.log"), None, 0  # type: tuple[Path, int | None, int]
+    log, dropped, unlogged = Path("run.log"), 0, ""
 
     def __init__(self, written: list[str]) -> None:
         self.written = written
+        self.code: int | None = None
+
+    @property
+    def ending(self) -> str:
+        return "" if self.code is None else said(self.code)
 
     def lines(self, count: int) -> list[str]:
         return self.written[-count:] if count else []

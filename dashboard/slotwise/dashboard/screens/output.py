@@ -18,8 +18,13 @@ class Program(Protocol):
     """A child program, as this screen needs it."""
 
     log: Path
-    code: int | None                     # exit code; None: it runs
     dropped: int                         # lines that are only in the log
+    unlogged: str                        # why the log is not whole; "" if it is
+
+    @property
+    def code(self) -> int | None: ...    # exit code; None: it runs
+    @property
+    def ending(self) -> str: ...         # that in words
 
     def lines(self, count: int) -> list[str]:
         """The newest, as they are."""
@@ -45,8 +50,8 @@ class Output(Over):
         if program is None:
             return [[(f" {NONE}", "dim")], [(" slotwise watch --run PROGRAM starts one", "dim")]]
         height = self.page.size.height
-        state = "runs" if program.code is None else f"exit code {program.code}" if program.code >= 0 else f"killed by signal {-program.code}"
-        first: Line = [(" Output ", "reverse"), (f"  {state}", "text" if not program.code else "alarm"), (f"  {program.dropped:,} older lines are only in the log" if program.dropped else "", "dim"), (f"  {escape(str(program.log))}", "dim")]
+        state = program.ending or "runs"
+        first: Line = [(" Output ", "reverse"), (f"  {state}", "text" if not program.code else "alarm"), (f"  {program.dropped:,} older lines are only in the log" if program.dropped else "", "dim"), (f"  {escape(str(program.log))}{f': not whole, {escape(program.unlogged)}' if program.unlogged else ''}", "dim")]
         found = program.lines(height) if self.still is None else self.still
         lines: list[Line] = [[(row, "text")] for words in found for row in rows(words, width)]
         if not lines:

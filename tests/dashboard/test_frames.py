@@ -109,7 +109,7 @@ def test_idle_while_waiting(lost: float, status: str) -> None:
 
 def test_starving() -> None:
     def asked(oldest: float, service: int = 50) -> Verdict:
-        groups = (group("a", service=50 * SECOND), group("b", waiting=1, oldest=round((20 - oldest) * SECOND), service=service * SECOND, causes={"capacity": SECOND}))
+        groups = (group("a", service=50 * SECOND), group("b", waiting=1, oldest=round((20 - oldest) * SECOND), service=service * SECOND, causes={"capacity gpu": 40 * SECOND}))
         return verdict(derive(snapshot(0, groups=(group("a"), group("b"))), snapshot(20, groups=groups)), "starving")
 
     assert asked(4.9).status == "ok"

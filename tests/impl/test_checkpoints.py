@@ -101,7 +101,11 @@ def test_a_cancelled_job_leaves_when_its_checkpoint_is_durable(backend: str) -> 
 
     async def main() -> None:
         async with Checkpoints(service) as checkpoints, Scheduler({"llm": 4}, check=True) as it:
-            job = it.submit(checkpoints.submit, "op", b"body", deadline=0.005)
+            job = it.submit(checkpoints.submit, "op", b"body")
+            with anyio.fail_after(30):
+                while not service.calls:
+                    await anyio.sleep(0.001)
+            job.cancel()
             await job                        # too late to be cancelled: it ends well
             assert service.durable == ["op"]
 
@@ -147,6 +151,28 @@ def test_needless_waits_and_waves_are_measured() -> None:
     watch.fail(at=later + 1)
     (row,) = watch.rows()
     assert (row.failures, row.waiting, row.batches[-1].outcome) == (1, 0, "failed")
+
+
+def test_all_but_one_of_those_whom_one_request_serves_have_shared_it() -> None:
+    watch = watched(UNCOUNTED)
+
+    def wave(updates: int, refreshes: int, at: int) -> None:
+        for i in range(updates):
+            watch.submit(f"u{at}-{i}", 10, True, at=at)
+        for i in range(refreshes):
+            watch.refresh(f"r{at}-{i}", None, at, f"owner {i}", 0, at=at)
+        now = at
+        while (word := watch.pump(at=now)[-1])[0] == "sleep":
+            now = word[1]
+        assert (len(word[1]), len(word[2])) == (updates, refreshes)
+        watch.respond(f"t{at}", now, tuple(f"r{at}-{i}" for i in range(refreshes)), None, at=now)
+
+    wave(0, 3, 10**9)
+    wave(1, 2, 10**10)
+    wave(0, 1, 10**11)
+    (row,) = watch.rows()
+    assert [(one.refreshes, one.joined) for one in row.waves] == [(3, 2), (2, 2), (1, 0)]
+    assert (row.refreshes, row.joined) == (6, 4)
 
 
 class Waiting(Service):

@@ -48,7 +48,6 @@ class Watch:
         self._stopped = False
         self._due: dict[str, int] = {}
         self._flying: s.Batch | None = None
-        self._asked: frozenset[str] = frozenset()
         self._batches: deque[s.Batch] = deque(maxlen=LATEST)
         self._waves: deque[s.Wave] = deque(maxlen=LATEST)
         self._wave = 0
@@ -99,7 +98,7 @@ class Watch:
         saw = self._engine.pump(at=at)
         self._resumed(saw, at)
         if saw[-1][0] == "send":
-            self._seal(saw[-1][1], saw[-1][2], at)
+            self._seal(saw[-1][1], at)
         self._until = saw[-1][1] if saw[-1][0] == "sleep" else None
         return saw
 
@@ -114,7 +113,7 @@ class Watch:
         return self._answered(self._engine.fail(at=at), at, "failed")
 
     # what they mean ------------------------------------------------------------------------------------------------------
-    def _seal(self, updates: Sequence[str], refreshes: Sequence[str], at: int) -> None:
+    def _seal(self, updates: Sequence[str], at: int) -> None:
         opened = at if self._opened is None else self._opened
         size = sum(self._queued.popleft() for _ in updates if self._queued)        # what was queued before is not known
         left = len(self._queued)
@@ -128,7 +127,6 @@ class Watch:
             self.needless += max(0, at - max(self._last, self._free))
         self._flying = s.Batch(self.requests, len(updates), self._most, size, reason, opened, max(opened, min(self._last, at)), at, None)
         self._opened = at if left > 0 else None
-        self._asked = frozenset(refreshes)
 
     def _answered(self, saw: Any, at: int, outcome: str) -> Any:
         if saw and saw[0][0] in ("fetch", "unexpected"):
@@ -155,7 +153,7 @@ class Watch:
         if not ids:
             return
         trip = at - self._flying.sealed if self._flying is not None else 0
-        joined = sum(id not in self._asked for id in ids)
+        joined = len(ids) - (self._flying is not None and not self._flying.updates)      # one of them is what the request was sent for
         late = sum(at - instant > trip for instant in due)
         self._wave += 1
         self._waves.append(s.Wave(self._wave, min(due), at, len(ids), joined, late, max(0, at - min(due))))

@@ -85,7 +85,7 @@ class Wave(msgspec.Struct, frozen=True, gc=False):
     due: int                     # the earliest due instant
     at: int
     refreshes: int
-    joined: int                  # shared a request that was sent for something else
+    joined: int                  # of these, all but one that a request was sent for: with updates, or with another refresh
     late: int                    # answered more than a round trip after they were due
     latest: int                  # ns after its due instant, of the latest
 

@@ -23,17 +23,17 @@ class Limit(NamedTuple):
 DEFAULTS = {
     "SCH001": Limit(0, "slots", SECOND // 10, "slots are idle while work for them waits"),
     "FAIR01": Limit(5, "s", 0, "a task has waited longer than the SLO (the program's own, unless it is set here)"),
-    "FAIR02": Limit(0.5, "of due", 10 * SECOND, "a group that could run gets less than so much of what is due to it"),
+    "FAIR02": Limit(0.5, "of due", 10 * SECOND, "a group that could run gets less than so much of what is due to it, and of what it could have used"),
     # The engine's debts are units, and no snapshot knows how long each was owed. Three units owed for 20 s are the 60 slot-s of the design.
     "DEBT01": Limit(2, "units", 20 * SECOND, "a group owes more of a resource, and another group waits for that"),
     # A cancellation takes effect when the task next waits, and what it then closes (a connection, a file) takes some round trips: 0.2 s are
     # ten times what that costs. What takes longer is shielded, or blocks a thread.
     "LEASE01": Limit(0.2, "s", 0, "a task was told to end so long ago, and still holds its units"),
     "CKPT01": Limit(10, "%", 10 * SECOND, "needless wait, of the time that batches are open or being committed"),
-    "CKPT02": Limit(50, "%", 0, "batches sealed by a timer, with less fill than that"),
+    "CKPT02": Limit(50, "%", 0, "batches sealed by a timer, with less fill than that, and with some needless wait"),
     "CKPT03": Limit(5, "x p50", 0, "99th percentile of commits"),
     "WAVE01": Limit(5, "%", 0, "of a wave's refreshes are late"),
-    "WAVE02": Limit(50, "%", 0, "fewer of a wave's refreshes share a request"),
+    "WAVE02": Limit(50, "%", 0, "fewer of a batcher's refreshes share a request"),
     "SPIN01": Limit(10, "%", 10 * SECOND, "fewer spins find a task, with more than 25% of the time spent spinning"),
     "SPIN02": Limit(0.001, "s", 0, "99th percentile of wake-ups, with less than 1% of the time spent spinning"),
     "LOOP01": Limit(0.3, "s", 0, "the last snapshot is older: the scheduler's loop is stalled"),

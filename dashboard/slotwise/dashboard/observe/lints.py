@@ -95,7 +95,7 @@ def fair01(frame: Frame) -> Iterator[Reading]:
 def fair02(frame: Frame) -> Iterator[Reading]:
     limit = frame.limits["FAIR02"]
     for g in frame.window.groups:
-        ratio = g.ratio
+        ratio = g.demand_ratio
         if ratio is not None and (bad := under(ratio, limit)) > CLEARS and g.ready:
             yield Reading(g.after.name, bad, f"got {g.got or 0.0:.1%} of the {g.due or 0.0:.1%} that are due, and could run; see why it waits")
 
@@ -133,17 +133,22 @@ def ckpt01(frame: Frame) -> Iterator[Reading]:
             yield Reading(b.after.name, bad, f"{share:.0%} of the time was spent waiting for nothing; shorten its windows")
 
 
+IN_VAIN = 0.05                           # needless wait, of the time
+SEVERAL = 10                             # refreshes, from which on a share says something
 #: Seal reasons that mean: time ran out.
 TIMED = frozenset({"timer", "quiet", "collection", "window"})
 
 
 def ckpt02(frame: Frame) -> Iterator[Reading]:
+    """Of a batcher whose waiting brings something there is nothing to say, however full its batches are."""
     limit = frame.limits["CKPT02"]
     for b in frame.window.batchers:
-        fill, total = b.fill, sum(b.seals.values())
+        fill, total, needless = b.fill, sum(b.seals.values()), b.needless_share
         timed = sum(n for reason, n in b.seals.items() if reason in TIMED) / total if total else 0.0
-        if fill is not None and (bad := min(over(100 * timed, limit), under(100 * fill, limit))) > CLEARS:
-            yield Reading(b.after.name, bad, f"{timed:.0%} of its batches were sealed by a timer, {fill:.0%} full; a shorter window would cost little")
+        if fill is None or needless is None or needless < IN_VAIN:
+            continue
+        if (bad := min(over(100 * timed, limit), under(100 * fill, limit))) > CLEARS:
+            yield Reading(b.after.name, bad, f"{timed:.0%} of its batches were sealed by a timer, {fill:.0%} full, and {needless:.0%} of the time was waited for nothing; a shorter window would cost little")
 
 
 def ckpt03(frame: Frame) -> Iterator[Reading]:
@@ -164,9 +169,9 @@ def wave01(frame: Frame) -> Iterator[Reading]:
 
 def wave02(frame: Frame) -> Iterator[Reading]:
     for b in frame.window.batchers:
-        for w in b.waves:
-            if w.refreshes and (bad := under(100 * w.joined / w.refreshes, frame.limits["WAVE02"])) > CLEARS:
-                yield Reading(f"{b.after.name}#{w.number}", bad, f"only {w.joined} of {w.refreshes} refreshes shared a request; a longer look-ahead would join more")
+        refreshes, joined = b.count("refreshes"), b.count("joined")
+        if refreshes >= SEVERAL and (bad := under(100 * joined / refreshes, frame.limits["WAVE02"])) > CLEARS:
+            yield Reading(b.after.name, bad, f"only {joined} of {refreshes} refreshes shared a request; a longer look-ahead would join more")
 
 
 def spin01(frame: Frame) -> Iterator[Reading]:

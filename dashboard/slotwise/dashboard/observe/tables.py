@@ -69,7 +69,7 @@ def flag(group: GroupWindow, limits: Limits) -> tuple[str, Status]:
 
 def behind(group: GroupWindow, limits: Limits) -> bool:
     """It could run, and got less than half (FAIR02) of what is due, for long enough to tell."""
-    ratio, window = group.ratio, group.window
+    ratio, window = group.demand_ratio, group.window
     return ratio is not None and ratio < limits["FAIR02"] and (window.length >= DEFAULTS["FAIR02"].hold or window.before is None) and group.ready
 
 
@@ -108,7 +108,7 @@ BATCHERS: Table[BatcherWindow] = Table("batchers", "Checkpoint batchers", lambda
     Field("waiting", "wait", "items", "items that are not durable yet", lambda b: b.after.waiting),
     Field("failures", "failed", "requests", "requests that failed in the window", lambda b: b.count("failures")),
     Field("refreshes", "refr", "refreshes", "refreshes sent in the window", lambda b: b.count("refreshes")),
-    Field("joined", "join", "refreshes", "refreshes that shared a request sent for something else", lambda b: b.count("joined")),
+    Field("joined", "join", "refreshes", "refreshes that shared a request, with updates or with another refresh", lambda b: b.count("joined")),
     Field("late", "late", "refreshes", "refreshes answered more than a round trip after they were due", lambda b: b.count("late")),
 ])  # fmt: skip
 
@@ -137,7 +137,7 @@ WAVES: Table[tuple[str, Wave]] = Table("waves", "Refresh waves", lambda w: f"{w[
     Field("batcher", "batcher", "", "whose it is", lambda w: w[0]),
     Field("wave", "wave", "", "its number", lambda w: w[1].number),
     Field("due", "due", "refreshes", "refreshes that one answer resumed", lambda w: w[1].refreshes),
-    Field("joined", "join", "refreshes", "of these, those that shared a request sent for something else", lambda w: w[1].joined),
+    Field("joined", "join", "refreshes", "of these, those that shared a request, with updates or with another refresh", lambda w: w[1].joined),
     Field("late", "late", "refreshes", "of these, those answered more than a round trip after they were due", lambda w: w[1].late),
     Field("latest", "latest", "s", "answer - due instant, of the latest", lambda w: s(w[1].latest)),
 ])  # fmt: skip

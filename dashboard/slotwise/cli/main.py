@@ -172,7 +172,7 @@ def watch(
     program: Annotated[str | None, typer.Option("--run", metavar="COMMAND", help="Start this program, and watch the scheduler in it.", show_default=False)] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Start a small workload against a local inference server, and watch it.")] = False,
     against: Annotated[str | None, typer.Option("--against", metavar="T", help="Of a trace: the rules and this target side by side, with the first difference.", show_default=False)] = None,
-    web: Annotated[int | None, typer.Option("--web", metavar="PORT", min=1, max=65535, help="The screen in a browser, at this port of the loopback interface.", show_default=False)] = None,
+    web: Annotated[int | None, typer.Option("--web", metavar="PORT", min=1, max=65535, help="The screen in a browser, at this port of 127.0.0.1 only. No login: every user of this machine can open it.", show_default=False)] = None,
 ) -> int:
     """What does a scheduler do? Is a slot idle while work waits, who starves, what waits for nothing, what burns CPU?"""
     from slotwise.cli.watch import Wanted, run

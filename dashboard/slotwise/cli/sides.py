@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -136,8 +135,10 @@ def run(wanted: Wanted) -> int:
     if wanted.where is None or wanted.attach is not None or wanted.against is None:
         raise Stop("watch: --against: expected a trace, FILE --against T")
     loaded, read = choices.target(wanted.against), choices.read_trace(Path(wanted.where))
-    if not wanted.once and not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise Stop("watch: the screen needs a terminal; --once shows one look")
+    if not wanted.once:
+        from slotwise.cli.watch import needs_terminal
+
+        needs_terminal()
     if not wanted.once:
         say(f"playing {sides.count(len(read.steps))} on the rules and on {loaded.name}")
     found = compare(read, loaded, wanted.where)

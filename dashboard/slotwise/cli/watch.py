@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def run(wanted: Wanted) -> int:
         raise Stop(f"format: found {wanted.format!r}, expected {' or '.join(FORMATS)}")
     if wanted.fail_on is not None and wanted.fail_on not in FAILS:
         raise Stop(f"fail-on: found {wanted.fail_on!r}, expected {' or '.join(FAILS)}")
-    if wanted.against is not None:
+    if wanted.against is not None and wanted.web is None:
         from slotwise.cli import sides
 
         return sides.run(wanted)
@@ -61,19 +62,26 @@ def run(wanted: Wanted) -> int:
         return run_program.run(wanted, limits)
     if (wanted.where is None) == (wanted.attach is None):
         raise Stop("watch: expected a FILE or URL, or --attach SOCKET" + ("" if wanted.where is None else ", not both"))
-    if not wanted.once:
+    if wanted.web is None and not wanted.once:
         needs_terminal()
     try:
         source = find(wanted.attach or wanted.where or "")
     except SourceError as error:
         raise Stop(str(error), report.CANNOT_ATTACH) from None
+    if wanted.web is not None:
+        try:
+            from slotwise.cli.web import serve
+        except ModuleNotFoundError as error:
+            raise Stop(f"watch: --web needs {error.name}: pip install 'slotwise[web]'") from None
+        return serve(wanted, wanted.web)
     if not wanted.once:
         return show(source, limits, wanted.ascii)
     return look(source, limits, round(wanted.seconds * SECOND), wanted.format, wanted.fail_on)
 
 
 def needs_terminal() -> None:
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    """Somebody must see the screen: in a terminal, or in a browser's tab, for which textual-serve sets a driver."""
+    if "TEXTUAL_DRIVER" not in os.environ and not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise Stop("watch: the screen needs a terminal; --once shows one look")
 
 

@@ -265,22 +265,21 @@ def test_wrong_limits_are_named(warn: list[str], allow: list[str], why: str) -> 
 
 
 def test_whoever_asks_for_little_is_not_behind_with_little() -> None:
-    """b is due half of 8 slots, and got a 32nd; what it waited for is what it could have used besides."""
+    """b is due half of 8 slots, and got a 32nd of them, with ten tasks; more of the same wait."""
 
-    def speaks(waited: float, needs: int = 1, cause: str = "capacity gpu") -> bool:
-        before = snapshot(0, groups=(group("a"), group("b")))
-        b = group("b", service=round(2.5 * SECOND), waiting=1, oldest=10 * SECOND, blocked_by="capacity gpu", needs={"gpu": needs}, causes={cause: round(waited * SECOND)})
-        frame = derive(before, snapshot(W, resources=(resource(busy=8),), groups=(group("a", service=round(77.5 * SECOND)), b)))
+    def speaks(waiting: int, started: int = 10) -> bool:
+        b = group("b", service=round(2.5 * SECOND), started=started, waiting=waiting, oldest=10 * SECOND, blocked_by="capacity gpu", needs={"gpu": 1}, causes={"capacity gpu": SECOND})
+        groups = (group("a", service=round(77.5 * SECOND)), b)
+        frame = derive(snapshot(0, groups=(group("a"), group("b"))), snapshot(W, resources=(resource(busy=8),), groups=groups))
         found = {reading.entity for reading in LINTS["FAIR02"].read(frame) if reading.badness > 1}
         assert found == {row.key for row in frame.pane("groups").rows if "BEHIND" in str(row.cells)}
         return bool(found)
 
-    assert not speaks(2.4)
-    assert speaks(2.6)
-    assert speaks(1.3, needs=2)
-    assert not speaks(1.2, needs=2)
-    assert not speaks(1000, cause="limit"), "that is its own doing"
+    assert not speaks(0)
+    assert not speaks(10), "as much again would do"
+    assert speaks(11)
     assert speaks(1000)
+    assert speaks(1, started=0), "nobody knows how much each of them needs"
 
 
 def test_batches_are_blamed_for_waiting_in_vain_only() -> None:

@@ -23,7 +23,7 @@ class Limit(NamedTuple):
 DEFAULTS = {
     "SCH001": Limit(0, "slots", SECOND // 10, "slots are idle while work for them waits"),
     "FAIR01": Limit(5, "s", 0, "a task has waited longer than the SLO (the program's own, unless it is set here)"),
-    "FAIR02": Limit(0.5, "of due", 10 * SECOND, "a group that could run gets less than so much of what is due to it, and of what it could have used"),
+    "FAIR02": Limit(0.5, "of due", 10 * SECOND, "a group that could run gets less than so much of what is due to it, and of what it asked for"),
     # The engine's debts are units, and no snapshot knows how long each was owed. Three units owed for 20 s are the 60 slot-s of the design.
     "DEBT01": Limit(2, "units", 20 * SECOND, "a group owes more of a resource, and another group waits for that"),
     # A cancellation takes effect when the task next waits, and what it then closes (a connection, a file) takes some round trips: 0.2 s are

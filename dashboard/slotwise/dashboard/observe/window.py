@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from math import inf
 from typing import Protocol, TypeVar
 
 from slotwise.dashboard.observe.histograms import between
@@ -104,23 +105,14 @@ class GroupWindow:
 
     @property
     def demand_ratio(self) -> float | None:
-        """got / what was due, or what it could have used, if that is less: what it got, and as much as would have been held for its tasks while
-        they waited for nothing but units. A group that asks for little is not behind with little."""
-        weight, factor = self.after.weight, self.window.service_per_weight
+        """got / what was due, or what it asked for, if that is less: what it got, and as much again for each task that waits now as each that
+        started in the window got. A group that asks for little is not behind with little."""
+        weight, factor, started = self.after.weight, self.window.service_per_weight, self.count("started")
         if not weight or not factor:
             return None
-        if not self.after.causes:            # not known
-            return self.ratio
-        used = self.service + self.slots_of_one * sum(waited for cause, waited in self.causes.items() if cause.partition(" ")[0] in READY)
-        due = min(weight * factor, used)
+        asked = self.service * (1 + self.after.waiting / started) if started else inf
+        due = min(weight * factor, asked)
         return self.service / due if due else None
-
-    @property
-    def slots_of_one(self) -> float:
-        """That a task of it holds: the dominant share of its first waiting task's needs, in slots of the largest resource."""
-        after = self.window.after.resources
-        largest = max((resource.capacity for resource in after), default=0)
-        return max((largest * self.after.needs.get(resource.name, 0) / resource.capacity for resource in after if resource.capacity), default=0.0) or 1.0
 
     @property
     def oldest(self) -> int | None:

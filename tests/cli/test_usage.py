@@ -15,7 +15,7 @@ from slotwise.spec import vocabulary as v
 from .conftest import Slotwise
 
 WRONG = {
-    "bogus": ["No such command 'bogus'", "fuzz, replay, shrink, emit-test, rules, explore, mutate, simulate, bench, watch, ci"],
+    "bogus": ["No such command 'bogus'", "fuzz, replay, shrink, emit-test, rules, explore, mutate, simulate, bench, watch, record, ci"],
     "fuzz --sed 3": ["slotwise fuzz: No such option: --sed"],
     "fuzz rows": ["mechanism: found 'rows', expected admission or batching or spin"],
     "fuzz batching --profile strict": ["profile: found 'strict', expected aws-durable-2.0.0, aws-durable-3.0.0, slotwise"],
@@ -139,7 +139,7 @@ def test_help_lists_what_there_is_and_nothing_else(slotwise: Slotwise) -> None:
     assert ended.code == exits.CLEAN
     assert slotwise("--help") == ended
     listed = [line.split()[0] for line in ended.out.partition("Commands:")[2].splitlines() if line.startswith("  ") and not line.startswith("   ")]
-    assert listed[: len(main.COMMANDS)] == main.COMMANDS == ["fuzz", "replay", "shrink", "emit-test", "rules", "explore", "mutate", "simulate", "bench", "watch", "ci"]
+    assert listed[: len(main.COMMANDS)] == main.COMMANDS == ["fuzz", "replay", "shrink", "emit-test", "rules", "explore", "mutate", "simulate", "bench", "watch", "record", "ci"]
     for command in main.COMMANDS:
         assert slotwise(command, "--help").code == exits.CLEAN
 

@@ -181,6 +181,19 @@ def watch(
 
 
 @app.command()
+def record(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The recording to make, *.parquet.", show_default=False)],
+    broken: Annotated[Path | None, typer.Argument(metavar="FILE", help="A recording that its program could not close, *.arrows.", show_default=False)] = None,
+    attach: Annotated[str | None, typer.Option("--attach", metavar="SOCKET", help="A running scheduler's socket: its snapshots are recorded until it ends, or Ctrl-C.", show_default=False)] = None,
+    seconds: Annotated[float | None, typer.Option("--for", min=0.1, max=31_536_000, metavar="S", help="For no longer than so.", show_default=False)] = None,
+) -> int:
+    """Record a running scheduler's snapshots, or close a recording whose program was killed; slotwise watch replays both."""
+    from slotwise.cli.record import run
+
+    return run(broken, output, attach, seconds)
+
+
+@app.command()
 def ci(
     junit: Annotated[Path | None, typer.Option("--junit", metavar="F", help="Write JUnit XML here.", show_default=False)] = None,
     steps: Annotated[int, typer.Option(min=1000, metavar="N", help="For each mechanism and profile.")] = 100_000,

@@ -286,6 +286,7 @@ BENCHES: dict[str, Callable[[], list[Figure]]] = {
     "spec-core": spec_core, "trio-program": trio_program, "lockstep": lockstep, "whole-trace": whole_trace, "call": call, "dispatch": dispatch,
     "growth": growth, "examined": examined, "native-simulation": native_simulation, "slot-time": slot_time, "determinism": determinism, "runtime": runtime, "dashboard": dashboard, "http": http,
     "batching-simulation": lambda: list(import_module("slotwise.fuzz.bench_simulation").durable_work()),
+    "recording": lambda: list(import_module("slotwise.fuzz.bench_recording").recording()),
     **{name: live(name) for name in ("collector-decision", "batcher-cost", "steps-live", "fan-out-live", "flat-live", "fifty-live", "waves-live", "checkpoint-many")},
     **{name: spinning(name) for name in ("spin", "spin-window")},
 }  # fmt: skip

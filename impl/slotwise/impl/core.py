@@ -20,7 +20,7 @@ from slotwise.impl.admission_record import Recorded
 from slotwise.impl.errors import Expired, JobCancelled, Refused
 from slotwise.impl.jobs import Job
 from slotwise.impl.loops import Bell
-from slotwise.impl.meter import Meter
+from slotwise.impl.meter import GroupRow, Meter
 from slotwise.impl.tape import Tape
 from slotwise.impl.timers import Timers
 from slotwise.spec import vocabulary as v
@@ -86,14 +86,32 @@ class Core:
         job._state = "waiting"
         self._meter.waits(job, at)
         if self._tape is not None:
-            self._tape.add(at, "waits", job.id, row.name)
+            self._tape.add(at, "again" if job.tries else "waits", job.id, row.name, 0, job._shape.needs)
         self._look()
+
+    def _group(self, spec: v.Group, at: int) -> GroupRow:
+        row = self._meter.groups.get(spec.name)
+        if row is None:
+            row = self._meter.group(spec)
+            if self._tape is not None:
+                self._tape.add(at, "group", "", spec.name, 0, spec)
+        return row
+
+    def _running(self) -> list[Job[Any]]:
+        """Those that hold a lease."""
+        return [*self._ready, *(worker.job for worker in self._workers if worker.job is not None)]
 
     def _look(self) -> None:
         """Something may be startable now: a worker is to ask the engine."""
-        self._meter.due = True
+        if not self._meter.due:
+            self._is_due()
         if not self._coming:
             self._call()
+
+    def _is_due(self) -> None:
+        if self._tape is not None:
+            self._tape.add(self._meter.at, "due", "", "")
+        self._meter.due = True
 
     def _call(self) -> None:
         """A worker, to look for work."""
@@ -125,6 +143,8 @@ class Core:
                         self._tape.add(at, "starts", job.id, job._row.name, job._lease)
         if at != meter.at:
             meter._advance(at)
+        if self._tape is not None and meter.due:
+            self._tape.add(at, "pumped", "", "")
         meter.due = False
 
     async def _work(self, worker: Worker) -> None:
@@ -206,10 +226,12 @@ class Core:
         lease, job._lease = job._lease, 0
         self._engine.release(lease, at=at)
         self._meter.ends(job, at)
-        if self._waiting:
-            self._meter.due = True           # the caller is a worker that goes on to look, or sees to it
         if self._tape is not None:
             self._tape.add(at, "released", job.id, job._row.name, lease)
+            if self._waiting and not self._meter.due:
+                self._is_due()
+        elif self._waiting:
+            self._meter.due = True           # the caller is a worker that goes on to look, or sees to it
 
     def _failed(self, job: Job[Any], error: Exception) -> int:
         at = self._now()
@@ -241,6 +263,8 @@ class Core:
         assert job._pause is not None
         self._timers.drop(job._pause)
         self._meter.backs_off(job._row, at, -1)
+        if self._tape is not None:
+            self._tape.add(at, "goes_on", job.id, job._row.name)
 
     def _broken(self, job: Job[Any], error: BaseException, at: int) -> BaseException | None:
         """The job ended by cancellation, or by something that is no Exception. What the worker is to raise."""
@@ -269,6 +293,8 @@ class Core:
     def _withdraw(self, job: Job[Any], at: int, end: Literal["cancelled", "timed_out"]) -> None:
         """A job that the engine has discarded."""
         del self._waiting[job.id]
+        if at != self._meter.at:
+            self._meter._advance(at)         # it is over now, for the tape too
         self._over(job, end, _ended_so(job, None, end))
         self._meter.leaves(job, at)
         if self._tape is not None:
@@ -336,6 +362,7 @@ class Core:
                 self._withdraw(job, at, "cancelled")
         for job in list(self._pausing):
             self._stop(job, "cancelled")
+        at = self._now()                         # those before have moved it on
         while self._ready:
             self._give_back(self._ready[0], at, "cancelled")
         for worker in list(self._workers):

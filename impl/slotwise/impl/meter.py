@@ -169,11 +169,15 @@ class Meter:
 
     def told(self, job: Any, at: int) -> None:
         """A running job was told to end, and may hold its units for a while yet."""
+        if at != self.at:
+            self._advance(at)
         self.events += 1
         job._row.overdue[job] = at
 
     def backs_off(self, row: GroupRow, at: int, jobs: int) -> None:
         """One more job (jobs 1) is between two tries, or one less (-1)."""
+        if at != self.at:
+            self._advance(at)
         self.events += 1
         row.rest = None
         row.backing += jobs

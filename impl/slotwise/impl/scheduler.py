@@ -30,7 +30,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, TypeVar
 
 import anyio
 import msgspec
@@ -49,6 +49,10 @@ from slotwise.impl.tape import Tape
 from slotwise.impl.timers import Timers
 from slotwise.spec import vocabulary as v
 from slotwise.spec.vocabulary import Group
+
+if TYPE_CHECKING:
+    from slotwise.impl.recording import Recorder
+    from slotwise.impl.recording_format import Besides
 
 __all__ = ["Closed", "Divergence", "Expired", "Group", "Job", "JobCancelled", "Refused", "Retry", "Rows", "Scheduler"]
 
@@ -69,14 +73,15 @@ class Scheduler(Core):
     `record` is a file's path, or whatever has `write`: all commands, and what was seen, as a trace. `check` steps the specification beside
     the engine: "raise" ends the scheduler at the first difference with a Divergence, "note" shows it in snapshots. (Slow where
     thousands of jobs wait.) `tap` is the socket's path, True for the default, or False; left out, it is what the environment's SLOTWISE_TAP names
-    (`slotwise watch --run` does that), or none. `tape` gets all events.
+    (`slotwise watch --run` does that), or none. `tape` gets all events. `recording` is a file's path,
+    run.parquet: while the scheduler runs, run.arrows grows, and becomes run.parquet at the end (needs pyarrow).
     Raises ValueError for what makes no sense.
     """
 
     def __init__(
         self, capacity: Mapping[str, int], groups: Iterable[Group] = (), *, profile: v.Profile | str = "slotwise", retry: Retry | None = None, seed: int = 0, name: str = "scheduler",
         lost: Literal["raise", "ignore"] = "raise", record: str | os.PathLike[str] | Sink | None = None, check: Literal["raise", "note"] | bool = False,
-        tap: str | os.PathLike[str] | bool | None = None, tape: Tape | None = None, slo: float = 5.0, clock: Callable[[], int] | None = None,
+        tap: str | os.PathLike[str] | bool | None = None, tape: Tape | None = None, recording: str | os.PathLike[str] | None = None, slo: float = 5.0, clock: Callable[[], int] | None = None,
     ) -> None:  # fmt: skip
         if isinstance(profile, str):
             if profile not in v.PROFILES:
@@ -85,6 +90,14 @@ class Scheduler(Core):
         self.name, self._profile, self._capacity = name, profile, dict(capacity)
         if not self._capacity:
             raise ValueError("capacity names no resource")
+        self._recorder: Recorder | None = None
+        if recording is not None:
+            from slotwise.impl.recording import Recorder
+
+            self._recorder = Recorder(recording)
+            if tape is not None:
+                raise ValueError("tape or recording, not both: what is recorded is taken from the tape")
+            tape = self._recorder.tape
         super().__init__(profile, self._capacity, seed, lost == "raise", tape)
         self._retry, self._seed, self._slo = retry, seed, round(slo * 1e9)
         self._record, self._check, self._tap_at, self._given_clock = record, "raise" if check is True else check, tap, clock
@@ -93,7 +106,7 @@ class Scheduler(Core):
         for group in groups:
             if group.name in self._meter.groups:
                 raise ValueError(f"group {group.name} is specified twice")
-            self._meter.group(_sound(group))
+            self._group(_sound(group), 0)
         self._sources: list[Rows] = []
         self._divergences: list[s.Divergence] = []
         self._tap: Tap | None = None
@@ -111,6 +124,7 @@ class Scheduler(Core):
         self._soon, self._thread = soon_from_threads(), threading.get_ident()
         self._open_record()
         try:
+            self._open_recording()
             if self._tap_at is None:
                 self._tap = wanted_tap(self.snapshot)
             elif self._tap_at is not False:
@@ -119,11 +133,15 @@ class Scheduler(Core):
             await self._tasks.__aenter__()
         except BaseException:
             self._close_files()
+            if self._recorder is not None:
+                await self._recorder.close(self._now())
             raise
         self._state = "running"
         self._tasks.start_soon(self._timers.run)
         if self._tap is not None:
             self._tasks.start_soon(self._tap.run)
+        if self._recorder is not None:
+            self._tasks.start_soon(self._recorder.run)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
@@ -145,6 +163,8 @@ class Scheduler(Core):
                 self._crash = self._crash or error
             self._last = self.snapshot()
             self._close_files()
+            if self._recorder is not None:
+                await self._recorder.close(self._last.now - self._begun)
         if self._crash is not None and self._crash is not error:
             raise self._crash from None
         lost = self._take_lost()
@@ -190,7 +210,7 @@ class Scheduler(Core):
                 raise ValueError(f"needs must say which of {', '.join(self._capacity)}")
         else:
             shape = self._meter.shape({needs: 1} if isinstance(needs, str) else dict(needs))
-        row = self._meter.groups.get(group) or self._meter.group(Group(group))
+        row = self._meter.groups.get(group) or self._group(Group(group), at)
         self._numbers += 1
         job: Job[T] = Job(self, f"{name}#{self._numbers}", row, shape, function, arguments, retry or self._retry, forget)
         self._enqueue(job, at)
@@ -202,8 +222,11 @@ class Scheduler(Core):
 
     def specify(self, group: Group) -> None:
         """A group's specification from now on; the engine learns of it with the group's next job. Raises ValueError."""
-        row = self._meter.group(_sound(group))
-        self._meter.respecify(row, group, self._now())
+        at = self._now()
+        row = self._group(_sound(group), at)
+        self._meter.respecify(row, group, at)
+        if self._tape is not None:
+            self._tape.add(at, "specified", "", group.name, 0, group)
         row.sent = False
 
     def _take_lost(self) -> list[Exception]:
@@ -221,6 +244,12 @@ class Scheduler(Core):
             sink = self._record
         if sink is not None or self._check:
             self._engine = Recorded(self._profile, self._capacity, sink, self._diverged if self._check else None, self._engine, self._seed)
+
+    def _open_recording(self) -> None:
+        if self._recorder is not None:
+            from slotwise.impl.recording_format import Header
+
+            self._recorder.open(Header(self.name, os.getpid(), self._begun, self._slo), self._meter, self._now, self._running, self._besides)
 
     def _close_files(self) -> None:
         if self._file is not None:
@@ -258,15 +287,25 @@ class Scheduler(Core):
         at = self._now()
         meter = self._meter
         resources, groups = meter.frozen_resources(at, self._begun), meter.frozen_groups(at, self._begun, self._engine.debts())
-        rows = [row for source in self._sources for row in source.rows()]
+        state, batchers, workers, checks = self._others(at)
         self._snapshots += 1
-        state = self._state if self._crash is None else f"crashed: {type(self._crash).__name__}"
-        checks = (s.Check("conformance", not self._divergences, self._engine.steps, self._begun + at),) if self._check and isinstance(self._engine, Recorded) else ()
         return s.Snapshot(
             s.VERSION, self.name, os.getpid(), self._begun, self._begun + at, self._snapshots, meter.events, self._tape.dropped if self._tape is not None else 0, meter.leases,
-            resources, groups, tuple(row for row in rows if isinstance(row, s.Batcher)), tuple(row for row in rows if isinstance(row, s.Worker)),
-            checks, tuple(self._divergences), self._slo, state,
+            resources, groups, batchers, workers, checks, tuple(self._divergences), self._slo, state,
         )  # fmt: skip
+
+    def _others(self, at: int) -> tuple[str, tuple[s.Batcher, ...], tuple[s.Worker, ...], tuple[s.Check, ...]]:
+        """What a snapshot shows that the meter does not count."""
+        rows = [row for source in self._sources for row in source.rows()]
+        state = self._state if self._crash is None else f"crashed: {type(self._crash).__name__}"
+        checks = (s.Check("conformance", not self._divergences, self._engine.steps, self._begun + at),) if self._check and isinstance(self._engine, Recorded) else ()
+        return state, tuple(row for row in rows if isinstance(row, s.Batcher)), tuple(row for row in rows if isinstance(row, s.Worker)), checks
+
+    def _besides(self) -> Besides:
+        from slotwise.impl.recording_format import Besides
+
+        state, batchers, workers, checks = self._others(self._now())
+        return Besides("running" if state == "new" else state, batchers, workers, checks, tuple(self._divergences), debts=self._engine.debts())
 
     def snapshot_from_thread(self, timeout: float = 1.0) -> s.Snapshot:
         """From any thread. Raises TimeoutError if the loop does not come to it."""

@@ -1,6 +1,7 @@
 """What all sources have in common, and which of them a name on the command line means."""
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -43,16 +44,25 @@ def find(where: str) -> Source:
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        raise SourceError(where, getattr(error, "strerror", None) or "no such file or socket") from None
+        raise SourceError(where, (getattr(error, "strerror", None) or "no such file or socket") + _hint(where)) from None
     if stat.S_ISSOCK(mode):
         from slotwise.dashboard.observe.sources.socket import Socket
 
         return Socket(where)
     if not stat.S_ISREG(mode):
         raise SourceError(where, "neither a socket nor a file")
-    if path.suffix in RECORDINGS:            # the place where recordings come in
-        raise SourceError(where, "Arrow and Parquet recordings cannot be read yet")
+    if path.suffix in RECORDINGS:
+        from slotwise.dashboard.observe.sources.recording import RecordingFile
+
+        return RecordingFile(where)
     return _of_file(path)
+
+
+def _hint(where: str) -> str:
+    """A recording is closed into Parquet when its program ends; until then, or if that was killed, the stream is there."""
+    if where.endswith(".parquet") and os.path.exists(stream := where.removesuffix(".parquet") + ".arrows"):
+        return f"; its stream is there and can be watched, {escape(stream)}; if its program is gone, `slotwise record -o {escape(where)} {escape(stream)}` closes it"
+    return ""
 
 
 def _of_file(path: Path) -> Source:

@@ -34,6 +34,7 @@ class G(NamedTuple):
     worst_ms: float
     blocked_by: str
     causes: dict[str, int]
+    starts: int = 100                    # of a hundred that are counted
 
 
 RESOURCES = (
@@ -41,7 +42,7 @@ RESOURCES = (
     R("ckpt", 4, 4, 0, 2, 1, 8), R("db", 12, 12, 7, 11, 3, 95), R("fuzz", 4, 3, 0, 0, 0, 210),
 )  # fmt: skip
 GROUPS = (
-    G("tenant-c", 1, 2, 4.1, 14, 18.4, 310, 9800, "scheduler", {"capacity io": 38, "capacity db": 23, "lent gpu": 27, "limit": 9, "scheduler": 3}),
+    G("tenant-c", 1, 2, 4.1, 14, 18.4, 310, 9800, "scheduler", {"capacity io": 38, "capacity db": 23, "lent gpu": 27, "limit": 9, "scheduler": 3}, 0),
     G("tenant-f", 1, 5, 9.0, 9, 6.1, 120, 4000, "capacity db", {"capacity db": 70, "lent db": 30}), G("batch", 2, 31, 38.7, 6, 1.2, 44, 900, "capacity cpu", {"capacity cpu": 100}),
     G("tenant-a", 1, 14, 17.5, 4, 0.4, 9, 200, "limit", {"limit": 80, "capacity cpu": 20}), G("tenant-b", 1, 10, 12.4, 3, 0.2, 8, 100, "capacity io", {"capacity io": 100}),
     G("tenant-d", 1, 9, 11.3, 3, 0.2, 8, 100, "capacity io", {"capacity io": 100}), G("tenant-e", 0.5, 5, 6.0, 2, 0.1, 5, 60, "capacity cpu", {"capacity cpu": 100}), G("system", 0.5, 3, 1.0, 0, None, 2, 9, "", {}),
@@ -86,7 +87,7 @@ def snapshot(number: int, now: int, work: float, level: float, t: float) -> Snap
     groups = tuple(
         Group(g.name, g.weight, 2 if g.name == "tenant-a" else None, round(g.running * level), g.waiting if late or g.oldest is None or g.oldest < 1 else 0, 0,
               None if g.oldest is None else max(now - round(g.oldest * SECOND), round((END - g.oldest) * SECOND)) if late else now - round(min(g.oldest, 0.4) * SECOND), round(g.share * work), waits(done, g.wait_ms, g.worst_ms),
-              {cause: round(share * work * g.waiting / 100) for cause, share in g.causes.items()}, done + g.waiting, done, done - 2, done // 200, 0, done // 90, 0, {"gpu" if g.blocked_by == "scheduler" else g.blocked_by.partition(" ")[2] or "cpu": 1} if g.waiting else {}, g.blocked_by)
+              {cause: round(share * work * g.waiting / 100) for cause, share in g.causes.items()}, done + g.waiting, done * g.starts // 100, done - 2, done // 200, 0, done // 90, 0, {"gpu" if g.blocked_by == "scheduler" else g.blocked_by.partition(" ")[2] or "cpu": 1} if g.waiting else {}, g.blocked_by)
         for g in GROUPS
     )  # fmt: skip
     workers = tuple(

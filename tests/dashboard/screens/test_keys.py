@@ -266,8 +266,8 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
         rows.append(first(app))
     assert titles == ["Groups by what they wait for", "Waits by resource", "Waits", "Groups"]
     assert rows[0][0] == "capacity io"
-    assert set(rows[1]) == {"", "io", "db", "cpu"}
-    assert "tenant-c lent" in rows[2]
+    assert set(rows[1]) == {"", "io", "db", "cpu", "gpu"}
+    assert "tenant-c lent gpu" in rows[2]
     assert rows[3][0] == "tenant-c"
     await pilot.press("g", "enter")
     assert "groups that waited for it" in screen_text(app), "also such a row can be looked at"

@@ -12,7 +12,9 @@ class Writer(Protocol):
 
     def put(self, snapshot: Snapshot) -> None: ...
 
-    def close(self) -> object: ...
+    def close(self) -> str:
+        """Empty, or why it is not as it should be."""
+        ...
 
 
 def open_writer(path: Path) -> Writer:

@@ -54,7 +54,9 @@ class Recorder:
         if writer is None:
             return ""
         try:
-            writer.close()
+            why = writer.close()
         except Exception as error:
-            return f"the recording was not closed: {harmless(str(error))}; slotwise record mends it"
+            why = str(error)
+        if why:
+            return f"the recording was not closed: {harmless(why)}; slotwise record mends it"
         return f"recorded: {harmless(str(self.path))}, {self.count:,} snapshots"

@@ -1,60 +1,29 @@
-"""The same search for batching: the generator draws what matters, the judges find mistakes, the shrinker makes them short, and a test comes of it."""
+"""What the search for batching has of its own: its corners, its numbers, its words. What all have in common is in test_mechanisms."""
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
-from tests.fuzz.broken_batching import MISTAKES, SHOWS, broken
 
-from slotwise.fuzz import blame_batching, exits, floors, generate_batching, reference, targets, walker
-from slotwise.fuzz.emit import emit_test, spelled
-from slotwise.fuzz.explain import explain, said
-from slotwise.fuzz.judges import judge
-from slotwise.fuzz.machine import machine
-from slotwise.fuzz.reference import Reference
-from slotwise.fuzz.replay import Rejected, replay
-from slotwise.fuzz.report import Report
+from slotwise.fuzz import blame_batching, exits, generate_batching, reference, targets, walker
+from slotwise.fuzz.emit import spelled
+from slotwise.fuzz.explain import said
 from slotwise.fuzz.searches import SEARCHES
-from slotwise.fuzz.shrink import shrink_trace
 from slotwise.fuzz.swarm import TILTS, Swarm, seed_of
-from slotwise.fuzz.target import Target, TargetError
+from slotwise.fuzz.target import TargetError
 from slotwise.spec import batching_vocabulary as v
-from slotwise.spec.batching_laws import KNOWN_HAZARDS, LAWS
+from slotwise.spec.batching_laws import LAWS
 from slotwise.spec.batching_vocabulary import PROFILES
 from slotwise.spec.mechanisms import MECHANISMS
 
-ROOT = Path(__file__).parents[2]
 SLOTWISE = PROFILES["slotwise"]
 BATCHING = MECHANISMS["batching"]
 
 
-def find(target: Target, profile: str, **more: Any) -> Report:
-    return walker.campaign(target, PROFILES[profile], steps=more.pop("steps", 60_000), **more)
-
-
 # The generator -----------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_every_rule_is_reached_and_has_a_floor(profile: str) -> None:
-    report = find(reference.TARGET, profile, steps=floors.ENOUGH, seed=11)
-    assert not report.failures
-    assert report.hazards.keys() <= KNOWN_HAZARDS[profile]
-    assert report.floors_missed == []
-    assert report.rules.keys() == {rule.id for rule in floors.rules_of(PROFILES[profile])} == floors.floors_of(profile, "batching").keys()
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_rules_break_no_law_but_those_listed_with_other_parameters_either(profile: str) -> None:
-    report = find(reference.TARGET, profile, steps=6_000, seed=3, vary=True)
-    assert not report.failures, explain(report.failures[0])
 
 
 CORNERS: dict[str, Callable[[Any], bool]] = {
@@ -90,13 +59,6 @@ def test_corners_are_drawn_and_every_word_is_seen() -> None:
     assert told >= {"ok", "orphaned", "suspended", "failed", "cancelled", "completed", "revoked", "stopped", "duplicate", "no_refresh"}
 
 
-@pytest.mark.parametrize("known", [{"submit", "pump"}, {"pump"}, {"submit", "refresh", "pump", "respond"}, {"credit", "page"}], ids=lambda known: " ".join(sorted(known)))
-def test_only_known_commands_are_drawn(known: set[str]) -> None:
-    for seed in range(60):
-        episode = walker.play(Target("some", Reference, frozenset(known), mechanisms=("batching",)), SLOTWISE, seed_of(seed, seed))
-        assert {str(type(command).__struct_config__.tag) for command in episode.commands} <= known
-
-
 def test_limits_are_shrunk_and_parameters_vary() -> None:
     shrunk = {generate_batching.begin(SLOTWISE, v.COMMANDS, Swarm(seed)).profile for seed in range(60)}
     assert len(shrunk) > 6
@@ -119,82 +81,13 @@ def test_an_episode_that_is_drained_ends() -> None:
 # The judges --------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def reports() -> dict[str, Report]:
-    return {mistake: find(broken(mistake), SHOWS[mistake], seed=1) for mistake in MISTAKES}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_finds_every_mistake_and_makes_it_short(reports: dict[str, Report], mistake: str) -> None:
-    report = reports[mistake]
-    assert report.exit in (exits.DIVERGENCE, exits.INVARIANT)
-    failure = report.failures[0]
-    assert (report.mechanism, report.equality) == ("batching", True)
-    assert failure.at == len(failure.trace.steps) - 1 <= 8
-    assert failure.sentence
-    assert failure.rule in BATCHING.rule_book
-    assert judge(reference.TARGET, failure.profile, failure.setup, failure.trace.commands, hazards=frozenset(LAWS)) is None
-    again = shrink_trace(broken(mistake), failure.full)
-    assert again is not None
-    assert again.finding.key == failure.finding.key
-
-
-def test_a_failure_names_a_seed_that_fails_alone(reports: dict[str, Report]) -> None:
-    failure = reports["no_slack"].failures[0]
-    assert failure.seed is not None
-    alone = walker.run_episode(broken("no_slack"), SLOTWISE, failure.seed)
-    assert alone is not None
-    assert (alone.rule, alone.full) == (failure.rule, failure.full)
-
-
-class Forgets(Reference):
-    """Tells the first who waits, and forgets the others."""
-
-    def step(self, command: Any) -> list[Any]:
-        return super().step(command)[:1]
-
-
-def test_a_stranger_is_judged_by_laws() -> None:
-    report = find(Target("forgets", Forgets, claims=lambda profile: False, mechanisms=("batching",)), "slotwise")
-    assert (report.exit, report.equality, report.failures[0].kind) == (exits.INVARIANT, False, "law")
-    assert report.failures[0].rule in LAWS
-    assert report.failures[0].profile == SLOTWISE
-
-
-def test_same_seed_same_everything() -> None:
-    first, second, other = (find(reference.TARGET, "slotwise", steps=2_000, seed=seed) for seed in (5, 5, 6))
-    assert (first.digest, first.rules, first.steps) == (second.digest, second.rules, second.steps)
-    assert first.digest != other.digest
-
-
 def test_the_blame_names_rules_that_there_are() -> None:
     tables = [*blame_batching.GIVES.values(), *blame_batching.WRITES.values(), blame_batching.ENDS_THE_WAIT, blame_batching.LIMITS, blame_batching.DUE, blame_batching.SHOWS]
     assert {rule for table in tables for rule in table} <= BATCHING.rule_book.keys()
     assert blame_batching.WRITES.keys() == set(blame_batching.FIRST)
 
 
-def test_a_clone_goes_its_own_way() -> None:
-    for profile in PROFILES.values():
-        episode = walker.play(reference.TARGET, profile, seed_of(1, 9), hazards=frozenset(LAWS))
-        first = Reference(episode.profile, episode.setup)
-        half = len(episode.commands) // 2
-        for command in episode.commands[:half]:
-            first.step(command)
-        before, twin = first.state(), first.clone()
-        answers = [twin.step(command) for command in episode.commands[half:]]
-        assert first.state() == before
-        assert [first.step(command) for command in episode.commands[half:]] == answers
-
-
 # Targets -----------------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_target_of_one_mechanism_rejects_the_other(reports: dict[str, Report]) -> None:
-    trace = reports["no_slack"].failures[0].trace
-    assert replay(trace, targets.load("reference")).exit == exits.CLEAN
-    with pytest.raises(Rejected, match="line 1: mechanism batching: trio does not know it"):
-        replay(trace, targets.load("trio"))
-    assert not targets.load("trio").follows(SLOTWISE)
 
 
 OWN = '''
@@ -222,61 +115,12 @@ def test_a_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (target.mechanisms, target.commands, target.follows(SLOTWISE)) == (("batching",), frozenset(v.COMMANDS), True)
     assert not target.follows(MECHANISMS["admission"].profiles["slotwise"])
     assert not target.follows(PROFILES["aws-durable-3.0.0"])
-    assert find(target, "slotwise", shrink=False).exit == exits.DIVERGENCE
+    assert walker.campaign(target, SLOTWISE, steps=60_000, shrink=False).exit == exits.DIVERGENCE
     with pytest.raises(TargetError, match="field `mechanism`: found 'cooking'; expected admission or batching"):
         targets.load("batcher:Odd")
 
 
-QUICK = settings(max_examples=60, stateful_step_count=30, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_same_search_as_a_state_machine(profile: str) -> None:
-    run_state_machine_as_test(machine(Target("copy", Reference, mechanisms=("batching",)), PROFILES[profile]), settings=QUICK)
-
-
-def test_the_state_machine_finds_a_mistake() -> None:
-    with pytest.raises(AssertionError, match=r"expected|states differ"):
-        run_state_machine_as_test(machine(broken("stop_forgets"), SLOTWISE), settings=settings(QUICK, max_examples=400))
-
-
 # Words -------------------------------------------------------------------------------------------------------------------------------
-
-
-def test_red_on_the_fault_green_without(reports: dict[str, Report], monkeypatch: pytest.MonkeyPatch) -> None:
-    for mistake in MISTAKES:
-        failure = reports[mistake].failures[0]
-        namespace: dict[str, Any] = {}
-        exec(compile(emit_test(failure), "emitted", "exec"), namespace)
-        (test,) = (made for name, made in namespace.items() if name.startswith("test_"))
-        wrong, right = broken(mistake), Target("right", Reference, mechanisms=("batching",))
-        monkeypatch.setattr("slotwise.fuzz.targets.load", lambda name, wrong=wrong: wrong)
-        with pytest.raises(AssertionError, match=r"expected|states differ|failed"):
-            test()
-        monkeypatch.setattr("slotwise.fuzz.targets.load", lambda name, right=right: right)
-        test()
-
-
-def test_clean_under_ruff_and_mypy(tmp_path: Path, reports: dict[str, Report]) -> None:
-    ruff, mypy = (shutil.which(tool, path=str(Path(sys.executable).parent)) for tool in ("ruff", "mypy"))
-    if ruff is None or mypy is None:
-        pytest.skip("ruff and mypy are not installed")
-    for mistake, report in reports.items():
-        (tmp_path / f"test_{mistake}.py").write_text(emit_test(report.failures[0]))
-    varied = find(broken("deadline_later"), "aws-durable-3.0.0", seed=4, vary=True, shrink=False).failures[0]
-    (tmp_path / "test_varied.py").write_text(emit_test(varied))
-    files = [str(path) for path in sorted(tmp_path.glob("test_*.py"))]
-    for command in ([ruff, "check", "--config", str(ROOT / "pyproject.toml"), *files], [mypy, "--config-file", str(ROOT / "pyproject.toml"), "--strict", *files]):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_failure_is_explained(reports: dict[str, Report]) -> None:
-    text = explain(reports["no_slack"].failures[0])
-    assert text.startswith("REF-10: the target differs from the rules\n")
-    assert "target broken/no_slack, profile slotwise, first token token-0" in text
-    assert "respond (token t" in text
-    assert "again" in text
 
 
 @pytest.mark.parametrize(("command", "words"), [

@@ -1,62 +1,31 @@
-"""The same search for spinning: the generator draws what matters, the judges find mistakes, the shrinker makes them short, and a test comes of it."""
+"""What the search for spinning has of its own: its corners, its numbers, its words. What all have in common is in test_mechanisms."""
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
-from tests.fuzz.broken_spin import MISTAKES, SHOWS, broken
 
-from slotwise.fuzz import blame_spin, exits, floors, generate_spin, reference, targets, walker
-from slotwise.fuzz.emit import emit_test, spelled
-from slotwise.fuzz.explain import explain, said
+from slotwise.fuzz import blame_spin, generate_spin, reference, walker
+from slotwise.fuzz.emit import spelled
+from slotwise.fuzz.explain import said
 from slotwise.fuzz.generate_spin_window import TEN
-from slotwise.fuzz.judges import judge
-from slotwise.fuzz.machine import machine
 from slotwise.fuzz.reference import Reference
-from slotwise.fuzz.replay import Rejected, replay
-from slotwise.fuzz.report import Report
 from slotwise.fuzz.searches import SEARCHES
-from slotwise.fuzz.shrink import shrink_trace
 from slotwise.fuzz.simpler_spin import merged, simpler_names, together
 from slotwise.fuzz.swarm import TILTS, Swarm, seed_of
-from slotwise.fuzz.target import Target
 from slotwise.spec import spin_vocabulary as v
 from slotwise.spec.mechanisms import MECHANISMS
-from slotwise.spec.spin_laws import KNOWN_HAZARDS, LAWS
+from slotwise.spec.spin_laws import LAWS
 from slotwise.spec.spin_vocabulary import PROFILES
 
-ROOT = Path(__file__).parents[2]
 SLOTWISE = PROFILES["slotwise"]
 SPIN = MECHANISMS["spin"]
 
 
-def find(target: Target, profile: str, **more: Any) -> Report:
-    return walker.campaign(target, PROFILES[profile], steps=more.pop("steps", 60_000), **more)
-
-
 # The generator -----------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_every_rule_is_reached_and_has_a_floor(profile: str) -> None:
-    report = find(reference.TARGET, profile, steps=floors.ENOUGH, seed=11)
-    assert not report.failures
-    assert report.hazards.keys() <= KNOWN_HAZARDS[profile]
-    assert report.floors_missed == []
-    assert report.rules.keys() == {rule.id for rule in floors.rules_of(PROFILES[profile])} == floors.floors_of(profile, "spin").keys()
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_rules_break_no_law_but_those_listed_with_other_parameters_either(profile: str) -> None:
-    report = find(reference.TARGET, profile, steps=6_000, seed=3, vary=True)
-    assert not report.failures, explain(report.failures[0])
 
 
 CORNERS: dict[str, Callable[[Any], bool]] = {
@@ -92,13 +61,6 @@ def test_corners_are_drawn_and_every_word_is_seen() -> None:
     assert told >= {"nested", "not_a_dispatcher", "busy", "building", "no_workers", "shutdown", "slots", "running", "parked", "gone", "built", "unknown", "no_task", "not_parked"}
 
 
-@pytest.mark.parametrize("known", [{"dispatch", "go"}, {"go"}, {"dispatch", "go", "end"}, {"wait", "script"}, {"gap"}, {"stir", "counters"}], ids=lambda known: " ".join(sorted(known)))
-def test_only_known_commands_are_drawn(known: set[str]) -> None:
-    for seed in range(60):
-        episode = walker.play(Target("some", Reference, frozenset(known), mechanisms=("spin",)), SLOTWISE, seed_of(seed, seed))
-        assert {str(type(command).__struct_config__.tag) for command in episode.commands} <= known
-
-
 def test_numbers_are_shrunk_and_parameters_vary() -> None:
     for profile in PROFILES.values():
         shrunk = {generate_spin.begin(profile, v.COMMANDS, Swarm(seed)).profile for seed in range(60)}
@@ -124,54 +86,6 @@ def test_an_episode_that_is_drained_ends_with_everybody_gone() -> None:
 # The judges --------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def reports() -> dict[str, Report]:
-    return {mistake: find(broken(mistake), SHOWS[mistake], seed=1) for mistake in MISTAKES}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_finds_every_mistake_and_makes_it_short(reports: dict[str, Report], mistake: str) -> None:
-    report = reports[mistake]
-    assert report.exit in (exits.DIVERGENCE, exits.INVARIANT)
-    failure = report.failures[0]
-    assert (report.mechanism, report.equality) == ("spin", True)
-    assert failure.at == len(failure.trace.steps) - 1 <= 14
-    assert failure.sentence
-    assert failure.rule in SPIN.rule_book
-    assert judge(reference.TARGET, failure.profile, failure.setup, failure.trace.commands, hazards=frozenset(LAWS)) is None
-    again = shrink_trace(broken(mistake), failure.full)
-    assert again is not None
-    assert again.finding.key == failure.finding.key
-
-
-def test_a_failure_names_a_seed_that_fails_alone(reports: dict[str, Report]) -> None:
-    failure = reports["parks_anyway"].failures[0]
-    assert failure.seed is not None
-    alone = walker.run_episode(broken("parks_anyway"), SLOTWISE, failure.seed)
-    assert alone is not None
-    assert (alone.rule, alone.full) == (failure.rule, failure.full)
-
-
-class Forgets(Reference):
-    """Tells the first that is seen, and forgets the others."""
-
-    def step(self, command: Any) -> list[Any]:
-        return super().step(command)[:1]
-
-
-def test_a_stranger_is_judged_by_laws() -> None:
-    report = find(Target("forgets", Forgets, claims=lambda profile: False, mechanisms=("spin",)), "slotwise")
-    assert (report.exit, report.equality, report.failures[0].kind) == (exits.INVARIANT, False, "law")
-    assert report.failures[0].rule in LAWS
-    assert report.failures[0].profile == SLOTWISE
-
-
-def test_same_seed_same_everything() -> None:
-    first, second, other = (find(reference.TARGET, "slotwise", steps=2_000, seed=seed) for seed in (5, 5, 6))
-    assert (first.digest, first.rules, first.steps) == (second.digest, second.rules, second.steps)
-    assert first.digest != other.digest
-
-
 def test_the_blame_names_rules_that_there_are() -> None:
     tables = [*blame_spin.GIVES.values(), *blame_spin.WRITES.values(), blame_spin.POLICY, tuple(blame_spin.SHOULD_NOT.values())]
     assert {rule for table in tables for rule in table} <= SPIN.rule_book.keys()
@@ -179,76 +93,7 @@ def test_the_blame_names_rules_that_there_are() -> None:
     assert blame_spin.GIVES.keys() | {"outcome", "waited"} == set(v.SEEN)
 
 
-def test_a_clone_goes_its_own_way() -> None:
-    for profile in PROFILES.values():
-        episode = walker.play(reference.TARGET, profile, seed_of(1, 9), hazards=frozenset(LAWS))
-        first = Reference(episode.profile, episode.setup)
-        half = len(episode.commands) // 2
-        for command in episode.commands[:half]:
-            first.step(command)
-        before, twin = first.state(), first.clone()
-        answers = [twin.step(command) for command in episode.commands[half:]]
-        assert first.state() == before
-        assert [first.step(command) for command in episode.commands[half:]] == answers
-
-
-def test_a_trace_is_no_trio_program(reports: dict[str, Report]) -> None:
-    trace = reports["parks_anyway"].failures[0].trace
-    assert replay(trace, targets.load("reference")).exit == exits.CLEAN
-    with pytest.raises(Rejected, match="line 1: mechanism spin: trio does not know it"):
-        replay(trace, targets.load("trio"))
-    assert not targets.load("trio").follows(SLOTWISE)
-
-
-QUICK = settings(max_examples=60, stateful_step_count=30, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_same_search_as_a_state_machine(profile: str) -> None:
-    run_state_machine_as_test(machine(Target("copy", Reference, mechanisms=("spin",)), PROFILES[profile]), settings=QUICK)
-
-
-def test_the_state_machine_finds_a_mistake() -> None:
-    with pytest.raises(AssertionError, match=r"expected|states differ"):
-        run_state_machine_as_test(machine(broken("deadline_later"), SLOTWISE), settings=settings(QUICK, max_examples=400))
-
-
 # Words -------------------------------------------------------------------------------------------------------------------------------
-
-
-def test_red_on_the_fault_green_without(reports: dict[str, Report], monkeypatch: pytest.MonkeyPatch) -> None:
-    for mistake in MISTAKES:
-        failure = reports[mistake].failures[0]
-        namespace: dict[str, Any] = {}
-        exec(compile(emit_test(failure), "emitted", "exec"), namespace)
-        (test,) = (made for name, made in namespace.items() if name.startswith("test_"))
-        wrong, right = broken(mistake), Target("right", Reference, mechanisms=("spin",))
-        monkeypatch.setattr("slotwise.fuzz.targets.load", lambda name, wrong=wrong: wrong)
-        with pytest.raises(AssertionError, match=r"expected|states differ|failed"):
-            test()
-        monkeypatch.setattr("slotwise.fuzz.targets.load", lambda name, right=right: right)
-        test()
-
-
-def test_clean_under_ruff_and_mypy(tmp_path: Path, reports: dict[str, Report]) -> None:
-    ruff, mypy = (shutil.which(tool, path=str(Path(sys.executable).parent)) for tool in ("ruff", "mypy"))
-    if ruff is None or mypy is None:
-        pytest.skip("ruff and mypy are not installed")
-    for mistake, report in reports.items():
-        (tmp_path / f"test_{mistake}.py").write_text(emit_test(report.failures[0]))
-    varied = find(broken("deadline_later"), "ep-cpu-before", seed=4, vary=True, shrink=False).failures[0]
-    (tmp_path / "test_varied.py").write_text(emit_test(varied))
-    files = [str(path) for path in sorted(tmp_path.glob("test_*.py"))]
-    for command in ([ruff, "check", "--config", str(ROOT / "pyproject.toml"), *files], [mypy, "--config-file", str(ROOT / "pyproject.toml"), "--strict", *files]):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_failure_is_explained(reports: dict[str, Report]) -> None:
-    text = explain(reports["parks_anyway"].failures[0])
-    assert text.startswith("SPN-42: the target differs from the rules\n")
-    assert "target broken/parks_anyway, profile slotwise, width" in text
-    assert "goes on" in text
 
 
 @pytest.mark.parametrize(("command", "words"), [

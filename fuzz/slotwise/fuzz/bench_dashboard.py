@@ -27,8 +27,8 @@ from slotwise.fuzz.dashboard_numbers import Quads, growth, lost, percentile
 
 PACE = 33_400                            # jobs a second, three events each
 BARS = {"events": 100_000 * 0.98, "cpu": 20.0, "key": 20.0, "slowed": 3.0, "memory": 20.0}
-#: Keys with what each paints that was not there before; the arrow moves in a table that stands still.
-KEYS = ((" ", b"PAUSED"), ("\x1b[B", b">"), ("\x1b[A", b">"), (" ", b"LIVE"), ("w", b"win 60s"), ("w", b"win run"), ("w", b"win 1s"), ("w", b"win 10s"), ("f", b"follows"), ("f", b""))
+#: Keys with what each paints that was not there before; the arrow moves in a table that stands still, from its first row, wherever it was.
+KEYS = ((" ", b"PAUSED"), ("\x1b[H", b""), ("\x1b[B", b">"), ("\x1b[A", b">"), (" ", b"LIVE"), ("w", b"win 60s"), ("w", b"win run"), ("w", b"win 1s"), ("w", b"win 10s"), ("f", b"follows"), ("f", b""))
 FOR = "SLOTWISE_BENCH_SECONDS"           # of memory, the longest part; for ten minutes, 600
 
 

@@ -130,6 +130,7 @@ def test_needless_waits_and_waves_are_measured() -> None:
     watch.respond("t1", at + 40 * millisecond, (), None, at=at + 30 * millisecond)
     (row,) = watch.rows()
     assert (row.requests, row.updates, row.waiting, row.open_time, row.needless) == (1, 1, 1, at, at)
+    assert row.batches[0].most == UNCOUNTED.discipline.updates
     assert (row.batches[0].opened, row.batches[0].sealed, row.batches[0].done) == (1000, at + 1000, at + 1000 + 30 * millisecond)
     later = at + 30 * millisecond
     while (word := watch.pump(at=later)[-1])[0] == "sleep":

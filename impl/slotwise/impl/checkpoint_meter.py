@@ -36,7 +36,6 @@ class Watch:
             self._engine: Any = batcher._engine
             batcher._engine = self       # type: ignore[assignment]
         self._offset = batcher._begun if offset is None else offset
-        self._most = 0
         self.requests = self.updates = self.refreshes = self.failures = self.waiting = self.needless = self.open_time = self.joined = self.late = 0
         self.seals: dict[str, int] = {}
         self.commit = Durations()
@@ -121,11 +120,10 @@ class Watch:
         self.seals[reason] = self.seals.get(reason, 0) + 1
         self.requests += 1
         self.updates += len(updates)
-        self._most = max(self._most, len(updates))
         if self._opened is not None:
             self.open_time += at - opened
             self.needless += max(0, at - max(self._last, self._free))
-        self._flying = s.Batch(self.requests, len(updates), self._most, size, reason, opened, max(opened, min(self._last, at)), at, None)
+        self._flying = s.Batch(self.requests, len(updates), self._limits.updates, size, reason, opened, max(opened, min(self._last, at)), at, None)
         self._opened = at if left > 0 else None
 
     def _answered(self, saw: Any, at: int, outcome: str) -> Any:

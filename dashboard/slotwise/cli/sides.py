@@ -152,14 +152,10 @@ def run(wanted: Wanted) -> int:
 
 
 def show(found: Sides, ascii: bool) -> int:
-    try:
-        from slotwise.dashboard.screens import keys
-        from slotwise.dashboard.screens.sides import SidesApp
-    except ModuleNotFoundError as error:
-        raise Stop(f"watch: the screen needs {error.name}: pip install 'slotwise[screen]'; --once shows one look") from None
-    try:
-        mapped = keys.load(keys.place())
-    except keys.KeysError as error:
-        raise Stop(str(error)) from None
+    from slotwise.cli.watch import mapped_keys
+
+    mapped = mapped_keys()
+    from slotwise.dashboard.screens.sides import SidesApp
+
     SidesApp(found, ascii=ascii, mapped=mapped).run()
     return report.OK

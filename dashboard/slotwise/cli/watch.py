@@ -85,19 +85,25 @@ def needs_terminal() -> None:
         raise Stop("watch: the screen needs a terminal; --once shows one look")
 
 
-def show(source: Source, limits: Limits, ascii: bool, program: Program | None = None) -> int:
-    """The screen, until it is left. `program`: the one that was started for it."""
+def mapped_keys() -> dict[str, str]:
+    """What the user's file changes. Raises Stop where it is wrong, and where there is no library for a screen."""
     try:
-        from slotwise.cli.words import WORDS
         from slotwise.dashboard.screens import keys
-        from slotwise.dashboard.screens.app import Screens
-        from slotwise.dashboard.screens.session import open_session
     except ModuleNotFoundError as error:
         raise Stop(f"watch: the screen needs {error.name}: pip install 'slotwise[screen]'; --once shows one look") from None
     try:
-        mapped = keys.load(keys.place())
+        return keys.load(keys.place())
     except keys.KeysError as error:
         raise Stop(str(error)) from None
+
+
+def show(source: Source, limits: Limits, ascii: bool, program: Program | None = None) -> int:
+    """The screen, until it is left. `program`: the one that was started for it."""
+    mapped = mapped_keys()
+    from slotwise.cli.words import WORDS
+    from slotwise.dashboard.screens.app import Screens
+    from slotwise.dashboard.screens.session import open_session
+
     gc.collect()
     gc.freeze()                              # what was imported stays; to look through it again and again would only make keys wait
     wrong = Screens(open_session(source, limits), ascii=ascii, mapped=mapped, words=WORDS, program=program).run()

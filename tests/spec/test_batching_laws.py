@@ -196,3 +196,27 @@ def test_the_other_sdk_settles_by_an_older_request() -> None:
     late = msgspec.structs.replace(v.PROFILES["aws-durable-3.0.0"], settles_by_older=True)
     assert law_breaks(late, script, v.SECOND) == {"LAW-41"}
     assert law_breaks(v.PROFILES["aws-durable-3.0.0"], script, v.SECOND) == set()
+
+
+def test_what_was_asked_for_and_cancelled_keeps_nothing_from_waiting() -> None:
+    """An item that came later waits for its own time, though a collector that came back late had been asked before for something else."""
+    late = v.SECOND - 580
+    script: list[tuple[v.Command, int]] = [(v.Refresh(id="b"), 0), (v.Pump(), 0), (v.Submit(id="c", sync=False), late), (v.Cancel(), late), (v.Pump(), late)]
+
+    def broken_by(until: int) -> list[str]:
+        judge = Judge(v.PROFILES["slotwise"], v.Setup("t"))
+        answers: list[Observation] = [("accepted", "b"), ("sleep", 1), ("accepted", "c"), ("settled", "b", "cancelled"), ("sleep", until)]
+        return [one.law for (command, at), saw in zip(script, answers, strict=True) for one in judge.step(msgspec.structs.replace(command, at=at), [saw])]
+
+    assert broken_by(late + v.SECOND // 10) == []
+    assert "LAW-53" in broken_by(late + v.SECOND + 1)
+
+
+def test_the_trace_that_showed_it() -> None:
+    script: list[v.Command] = [
+        v.Submit(id="a"), v.Pump(), v.Respond(token="t3", at=2), v.Refresh(id="b", at=2), v.Pump(at=2), v.Submit(id="c", sync=False, at=999_999_420), v.Cancel(at=999_999_420), v.Pump(at=999_999_420),
+    ]  # fmt: skip
+    model, judge = collector(v.PROFILES["slotwise"], v.Setup("token-0", 0)), Judge(v.PROFILES["slotwise"], v.Setup("token-0", 0))
+    saw = [step(model, command) for command in script]
+    assert saw[-1] == [("sleep", 1_099_999_420)]
+    assert [judge.step(command, seen) for command, seen in zip(script, saw, strict=True)] == [[]] * len(script)

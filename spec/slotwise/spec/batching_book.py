@@ -69,7 +69,7 @@ class Book:
     answers: int = 0
     longest: int = 0                                             # of their round trips
     open: int | None = None                                      # the first pump that found the channel idle and somebody blocked
-    looked: int | None = None                                    # ... and something that could be sent
+    looked: int | None = None                                    # ... and something that could be sent, of what is there yet
 
     def below_an_ended(self, parent: str | None) -> bool:
         """By what was accepted: must it be refused?"""

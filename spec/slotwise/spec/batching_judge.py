@@ -123,7 +123,8 @@ class Judge:
         self._tell(laws.stops_at_once(book, word))
         idle = book.flight is None
         book.open = None if not (idle and book.blocked()) else book.now if book.open is None else book.open
-        book.looked = None if not (idle and (book.queue or book.due())) else book.now if book.looked is None else book.looked
+        there = [*(item.at for item in book.queue), *(ask.due for ask in book.due())] if idle else []
+        book.looked = None if not there else max(min(there), book.now if book.looked is None else book.looked)
         if word == "send":
             return self._send(*about)
         if word == "exit":

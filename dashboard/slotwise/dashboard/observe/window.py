@@ -98,12 +98,6 @@ class GroupWindow:
         return share(self.after.weight, self.window.weight)
 
     @property
-    def ratio(self) -> float | None:
-        """got / due"""
-        weight, factor = self.after.weight, self.window.service_per_weight
-        return self.service / (weight * factor) if weight and factor else None
-
-    @property
     def demand_ratio(self) -> float | None:
         """got / what was due, or what it asked for, if that is less: what it got, and as much again for each task that waits now as each that
         started in the window got. A group that asks for little is not behind with little."""

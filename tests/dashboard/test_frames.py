@@ -13,7 +13,7 @@ from slotwise.dashboard.observe.limits import Limits
 from slotwise.dashboard.observe.panes import Pane
 from slotwise.dashboard.observe.tables import why
 from slotwise.dashboard.observe.verdicts import Verdict
-from slotwise.dashboard.observe.words import escape, text
+from slotwise.dashboard.observe.words import amount, escape, text
 from slotwise.impl import snapshot as s
 
 from .samples import SECOND, batch, batcher, durations, group, resource, snapshot, wave, worker
@@ -230,17 +230,32 @@ def test_lists_are_sorted_by_any_column_unknown_last() -> None:
 ])  # fmt: skip
 def test_names_are_harmless(name: str, shown: str) -> None:
     assert escape(name) == shown
-    frame = derive(None, snapshot(1, program=name, resources=(resource(name, idle_waiting=1),), groups=(group(name, waiting=1, oldest=0),)))
+    frame = derive(None, snapshot(1, program=name, resources=(resource(name, idle_waiting=SECOND // 10),), groups=(group(name, waiting=1, oldest=0),)))
     assert shown in verdict(frame, "starving").text
     assert verdict(frame, "idle-while-waiting").more.startswith(shown)
 
 
 @pytest.mark.parametrize(("value", "unit", "shown"), [
-    (None, "s", "-"), (18.4, "s", "18.4s"), (0.31, "s", "310ms"), (84e-6, "s", "84us"), (0, "s", "0s"), (5e-9, "s", "5ns"), (1234.5, "s", "1,234s"), (98_400, "1/s", "98.4k"), (12.5, "%", "12.5%"),
+    (None, "s", "-"), (18.4, "s", "18.4s"), (0.31, "s", "310ms"), (84e-6, "s", "84us"), (0, "s", "0s"), (5e-9, "s", "5ns"), (1234.5, "s", "20m34s"), (5_400, "s", "1h30m"), (3_599.6, "s", "1h00m"), (-200_000, "s", "-2d07h"), (999.7, "s", "1,000s"), (0.9997, "s", "1,000ms"), (0.04, "%", "<0.1%"), (0, "%", "0.0%"), (98_400, "1/s", "98.4k"), (12.5, "%", "12.5%"),
     (-8.4, "points", "-8.4"), (8.4, "points", "+8.4"), (10_000, "slots", "10,000"), (0.4, "slot-s/s", "0.40"), ("[x\t", "", "[x\\x09"), ("[x\t", "sentence", "[x\t"),
 ])  # fmt: skip
 def test_cells_as_text(value: Any, unit: str, shown: str) -> None:
     assert text(value, unit) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0, "0"), (3.3e-5, "<0.01"), (0.01, "0.01"), (1.84, "1.8"), (12.4, "12"), (1240.0, "1,240")])
+def test_amounts_are_no_powers_of_ten(value: float, shown: str) -> None:
+    assert amount(value) == shown
+
+
+def test_hardly_any_seals_are_left_out() -> None:
+    pane = derive(None, snapshot(60, batchers=(batcher(requests=1000, seals={"full": 989, "timer": 6, "flush": 5}),))).pane("batchers")
+    assert [cell.value for cell, column in zip(pane.rows[0].cells, pane.columns, strict=True) if column.id == "seals"] == ["full 99% timer 1%"]
+
+
+def test_what_was_hardly_lost_is_not_told_by_resource() -> None:
+    found = verdict(derive(None, snapshot(1000, resources=(resource("gpu", idle_waiting=33_000_000), resource("cpu", idle_waiting=1230 * SECOND)))), "idle-while-waiting")
+    assert (found.more, "e-" in found.text, "lost 1.2 slot-s/s" in found.text) == ("cpu=1.2", False, True)
 
 
 # windows add up -----------------------------------------------------------------------------------------------------------------------

@@ -32,6 +32,20 @@ def test_what_is_too_old_for_the_ring_is_ignored() -> None:
     assert str(ring.last()) == "[nan, 2.0, 1.0]"
 
 
+def test_looks_a_second_apart_leave_no_gap_but_what_is_missing_longer_does() -> None:
+    history = History()
+    for now, busy in ((1.0, 3), (2.0, 5), (3.15, 7)):
+        history.put(derive(None, snapshot(now, resources=(resource(busy=busy),))))
+    assert str(history.last("busy", count=23)) == str([nan] + [3.0] * 10 + [5.0] + [nan] * 10 + [7.0])
+
+
+def test_a_coarse_source_is_looked_at_less_often() -> None:
+    history = History()
+    for now, busy in ((1.0, 3), (4.0, 5), (7.15, 7)):
+        history.put(derive(None, snapshot(now, resources=(resource(busy=busy),)), coarse=True))
+    assert str(history.last("busy", count=63)) == str([nan] + [3.0] * 30 + [5.0] + [nan] * 30 + [7.0])
+
+
 def test_history_has_a_minute_by_100_ms_and_an_hour_by_seconds() -> None:
     assert [(size, period / SECOND) for size, period in RINGS] == [(600, 0.1), (3600, 1.0)]
     history = History()

@@ -295,3 +295,17 @@ def test_few_refreshes_say_nothing() -> None:
     for refreshes, says in ((9, False), (10, True)):
         frame = derive(snapshot(0), snapshot(W, batchers=(batcher(refreshes=refreshes),)))
         assert any(LINTS["WAVE02"].read(frame)) is says
+
+
+def test_an_alarm_that_lasts_below_its_limit_says_so() -> None:
+    """It closes at 80%: until then nobody should read of a wait that is shorter than the SLO, as if it were longer."""
+    watch = Watch()
+    for waited, now, said in ((5.1, 20, "waited 5.1s, the SLO is 5s; "), (4.5, 21, "waited 4.5s, not yet 20% below the SLO of 5s; ")):
+        alarms = watch.look(derive(*oldest(waited, now)))
+        assert [said in alarm.sentence for alarm in alarms if alarm.code == "FAIR01"] == [True]
+
+
+def test_a_source_that_does_not_tell_what_is_waited_for() -> None:
+    before, after = oldest(9, 20)
+    after = msgspec.structs.replace(after, groups=tuple(msgspec.structs.replace(one, blocked_by="") for one in after.groups))
+    assert [alarm.sentence for alarm in Watch().look(derive(before, after)) if alarm.code == "FAIR01"] == ["FAIR01 b: its oldest task has waited 9s, the SLO is 5s; this source does not tell what it waits for"]

@@ -111,7 +111,7 @@ def test_each_counter_in_each_way(name: str, column: str) -> None:
         assert column in told.changed
         found[unit] = [row[column] for row in rows(told.table, things)]
         title = next(one.title for one in told.table.columns if one.id == column)
-        assert title.endswith({"rate": "/s", "total": " sum", "percent": " of all"}[unit]) or units.COUNTERS[name][column] == unit == "rate"
+        assert title.endswith({"rate": "/s", "total": " sum", "percent": "/all"}[unit]) or units.COUNTERS[name][column] == unit == "rate"
     for rate, total in zip(found["rate"], found["total"], strict=True):
         assert rate * length / SECOND == pytest.approx(total)
     assert sum(one or 0 for one in found["percent"]) == pytest.approx(100 if any(found["total"]) else 0)

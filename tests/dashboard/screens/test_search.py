@@ -11,6 +11,7 @@ from slotwise.dashboard.observe.campaigns import sentence
 from slotwise.dashboard.screens.app import Screens
 from slotwise.dashboard.screens.export import screen_text
 from slotwise.dashboard.screens.sampled import sampled
+from slotwise.dashboard.screens.search import grave_first
 from slotwise.dashboard.screens.session import SECOND, Live
 from slotwise.impl import snapshot as s
 
@@ -84,6 +85,16 @@ def test_a_scheduler_keeps_its_four() -> None:
     text = drive(soon(), pressed())
     assert "1 Idle while waiting" in text
     assert "Campaigns" not in text
+
+
+@pytest.mark.parametrize(("width", "said"), [(120, "1 rule missing, 1 divergence, 15.0k steps/s, 1 of 3 campaigns done  admission/slotwise: QUE-3"), (80, "1 rule missing, 1 divergence, 15.0k steps/s"), (40, "1 rule missing, 1 divergence")])
+def test_what_was_found_comes_first_and_whole(width: int, said: str) -> None:
+    line = drive(searching(), pressed(), (width, 24 if width > 40 else 10)).splitlines()[1]
+    assert line.endswith(f" {said}")
+
+
+def test_what_was_not_found_comes_last() -> None:
+    assert grave_first("5.4k steps/s, 0 of 1 campaign done, 0 rules missing, 1,204 divergences") == ["1,204 divergences,", "5.4k steps/s,", "0 of 1 campaign done,", "0 rules missing"]
 
 
 def test_a_rule_has_its_sentence() -> None:

@@ -273,3 +273,18 @@ def test_no_steps_at_all() -> None:
     empty = Sides("t", "admission", "strict", "", "x", True, "", "", "", "", None, (), None, "again", 0, [])
     text = drive(empty, pressed("j", "n", "N", "enter", "end", "slash", "x", "escape"))
     assert "the trace has no steps" in text
+
+
+def test_a_short_trace_has_its_header_too() -> None:
+    """It costs none of the steps."""
+    short = Sides("t" * 90, "admission", "strict", "capacity 2 submission", "x", True, "", "", "", "", None, (), None, "again", 0, faulty().rows[:2])
+    for size in ((120, 36), (80, 24), (40, 10)):
+        text = drive(short, pressed(), size)
+        assert any(line.startswith("   ") and line.split()[0] == "command" for line in text.splitlines() if line.strip())
+        assert all(f" {side.number} " in text for side in short.rows)
+    assert "…  admission, strict, capacity 2 submission" in drive(short, pressed(), (80, 24)).splitlines()[0]
+
+
+def test_the_help_says_what_the_columns_are() -> None:
+    text = drive(faulty(), pressed("question_mark"), (120, 36))
+    assert all(f"  {name} " in text for name in ("command", "reference", "(target)", "decided", "state"))

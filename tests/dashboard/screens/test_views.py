@@ -418,7 +418,7 @@ def test_the_window_out_of_a_recording(tmp_path: Path, monkeypatch: pytest.Monke
         await pilot.press("escape")
         app.session.source.name = "run.arrows"
         await pilot.press("w", "shift+right", "shift+right", "shift+right", "e")
-        assert "p  parquet the window, out of this recording" in screen_text(app)
+        assert "p  parquet the window's recording" in screen_text(app)
         await pilot.press("p")
         await settled(app, pilot)
         await app.workers.wait_for_complete([one for one in app.workers if one.node is app.overview])

@@ -53,6 +53,8 @@ def _of(field: Field[tuple[Alarm, int]]) -> Field[Open]:
 
     def get(one: Open) -> Value | Cell:
         value = field.get((one.alarm, one.now))
+        if column.id == "age" and isinstance(value, float):
+            return int(value)                    # whole seconds: the rest only flickers
         return f"(acked) {value}" if one.acknowledged and column.id == "sentence" else value
 
     return Field(column.id, column.title, column.unit, column.help, get)

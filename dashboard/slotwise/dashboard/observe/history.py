@@ -15,6 +15,7 @@ RINGS = ((600, SECOND // 10), (3600, SECOND))
 SERIES = {
     "lost": "slot-s/s", "oldest": "s", "needless": "%", "spin": "cores", "events": "1/s", "busy": "slots", "waiting": "waiters", "status": "",
 }  # fmt: skip
+COARSE = 3 * SECOND                      # between two looks at a coarse source is no gap yet
 STATUS_NUMBERS = {"unknown": 0.0, "ok": 0.0, "warn": 1.0, "alarm": 2.0}
 
 
@@ -28,15 +29,18 @@ class Ring:
         self._values = array("d", [nan]) * size
         self._latest = -1                    # number of the latest period
 
-    def put(self, at: int, value: float) -> None:
-        """What is older than the ring is long is ignored."""
+    def put(self, at: int, value: float, bridge: int = 0) -> None:
+        """What is older than the ring is long is ignored. If it is `bridge` ns at most since the latest, that one has gone on until now."""
         number = at // self.period
         if self._latest < 0:
             self._latest = number
         if number <= self._latest - self.size:
             return
-        for skipped in range(max(self._latest + 1, number - self.size + 1), number + 1):
-            self._values[skipped % self.size] = nan
+        between = self._values[self._latest % self.size] if (number - self._latest) * self.period <= bridge else nan
+        for skipped in range(max(self._latest + 1, number - self.size + 1), number):
+            self._values[skipped % self.size] = between
+        if number > self._latest:
+            self._values[number % self.size] = nan
         self._latest = max(self._latest, number)
         place = number % self.size
         if not isnan(value) and (isnan(self._values[place]) or value > self._values[place]):
@@ -68,10 +72,10 @@ class History:
         self.rings = {period: {name: Ring(size, period) for name in SERIES} for size, period in RINGS}
 
     def put(self, frame: Frame) -> None:
-        values = numbers(frame)
+        values, bridge = numbers(frame), max(COARSE if frame.coarse else SECOND, 3 * frame.window.after.every)
         for rings in self.rings.values():
             for name, value in values.items():
-                rings[name].put(frame.window.now, value)
+                rings[name].put(frame.window.now, value, bridge)
 
     def last(self, series: str, period: int = SECOND // 10, count: int | None = None) -> list[float]:
         return self.rings[period][series].last(count)

@@ -88,8 +88,9 @@ def fair01(frame: Frame) -> Iterator[Reading]:
     for g in frame.window.groups:
         waited = g.held_up
         if waited is not None and (bad := over(waited, slo)) > CLEARS:
-            why = escape(cause_words(g.after.blocked_by)) or "nothing known"
-            yield Reading(g.after.name, bad, f"its oldest task has waited {seconds(waited / SECOND)}, the SLO is {seconds(slo / SECOND)}; it waits for: {why}")
+            why = f"it waits for: {escape(cause_words(g.after.blocked_by))}" if g.after.blocked_by else "this source does not tell what it waits for"
+            limit = f"the SLO is {seconds(slo / SECOND)}" if bad > 1 else f"not yet {1 - CLEARS:.0%} below the SLO of {seconds(slo / SECOND)}"
+            yield Reading(g.after.name, bad, f"its oldest task has waited {seconds(waited / SECOND)}, {limit}; {why}")
 
 
 def fair02(frame: Frame) -> Iterator[Reading]:

@@ -43,7 +43,7 @@ class Told(NamedTuple):
 
 
 def told(table: Table[T], things: Sequence[T], unit: Unit, length: int) -> Told:
-    """`length` is that of the window, ns; without one there are no rates. Titles get "/s", "sum" or "of all"."""
+    """`length` is that of the window, ns; without one there are no rates. Titles get "/s", "sum" or "/all"."""
     counters = COUNTERS.get(table.name, {})
     if unit == "own" or not counters:
         return Told(table, ())
@@ -95,4 +95,4 @@ def _column(column: Column, kind: str, unit: Unit) -> Column:
         case "total":
             return Column(column.id, f"{title} sum", TOTALS.get(base, base), column.help if kind == "total" else column.help.removesuffix(" / window") + ", over the window")
         case _:
-            return Column(column.id, f"{title} of all", "%", f"{column.help}; its share of all rows")
+            return Column(column.id, f"{title}/all", "%", f"{column.help}; its share of all rows")

@@ -11,7 +11,7 @@ from slotwise.dashboard.observe.histograms import FEW, number, percentile
 from slotwise.dashboard.observe.limits import Limits
 from slotwise.dashboard.observe.panes import Status, worst
 from slotwise.dashboard.observe.window import SECOND, BatcherWindow, GroupWindow, Window, WorkerWindow
-from slotwise.dashboard.observe.words import Value, escape, seconds
+from slotwise.dashboard.observe.words import Value, amount, escape, seconds
 
 #: Of all capacity: so much lost is worth a word, and so much is an alarm.
 LOST, LOST_BADLY = 0.01, 0.1
@@ -45,9 +45,9 @@ def idle(window: Window, limits: Limits) -> Verdict:
     lost, (longest, exact) = window.lost / window.length, max(r.longest for r in window.resources)
     share = lost / window.capacity if window.capacity else 0.0
     status: Status = "alarm" if share > LOST_BADLY else "warn" if share > LOST else "ok"
-    text = f"{now} slots idle, {eligible} eligible waiters, lost {lost:.2g} slot-s/s ({share:.1%} of {window.capacity}), longest {'' if exact else 'at most '}{seconds(longest / SECOND)}"
-    most = sorted((r for r in window.resources if r.lost), key=lambda r: -r.lost)[:3]
-    more = " ".join(f"{escape(r.after.name)}={r.lost / window.length:.2g}" for r in most)
+    text = f"{now} slots idle, {eligible} eligible waiters, lost {amount(lost)} slot-s/s ({share:.1%} of {window.capacity}), longest {'' if exact else 'at most '}{seconds(longest / SECOND)}"
+    most = sorted((r for r in window.resources if 100 * r.lost >= window.length), key=lambda r: -r.lost)[:3]
+    more = " ".join(f"{escape(r.after.name)}={amount(r.lost / window.length)}" for r in most)
     numbers: dict[str, Value] = {"idle_slots": now, "eligible_waiters": eligible, "lost_slots": lost, "lost_percent": 100 * share, "longest_s": longest / SECOND}
     return Verdict(name, status, text, more, numbers, evidence)
 

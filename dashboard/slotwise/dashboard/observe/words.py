@@ -36,10 +36,14 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def seconds(value: float) -> str:
-    """310ms, 18.4s, 84us"""
+    """310ms, 18.4s, 84us; from 1,000 s on 16m40s, 2h05m, 3d04h"""
+    if abs(value) >= 1000:
+        whole = round(abs(value))
+        large, small, first, second = (whole // 60, whole % 60, "m", "s") if whole < 3600 else (whole // 3600, whole // 60 % 60, "h", "m") if whole < 48 * 3600 else (whole // 86400, whole // 3600 % 24, "d", "h")
+        return f"{'-' if value < 0 else ''}{large:,}{first}{small:02}{second}"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if abs(value) >= scale:
-            return f"{value / scale:.3g}{unit}" if abs(value) < 1000 * scale else f"{value / scale:,.0f}{unit}"
+            return f"{value / scale:.3g}{unit}" if abs(value) < 999.5 * scale else f"{value / scale:,.0f}{unit}"
     return f"{value * 1e9:.0f}ns" if value else "0s"
 
 
@@ -51,6 +55,15 @@ def rate(value: float) -> str:
     return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
 
 
+def amount(value: float) -> str:
+    """1.8, 12, 1,240: two digits, never a power of ten; what is there but little is <0.01."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 10:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if abs(value) >= 0.01 else "<0.01"
+
+
 def text(value: Value, unit: str) -> str:
     """A cell without its unit's name, unless that is part of the number (s, %). What is not known is a dash."""
     if value is None:
@@ -60,7 +73,7 @@ def text(value: Value, unit: str) -> str:
     if unit == "s":
         return seconds(value)
     if unit == "%":
-        return f"{value:.1f}%"
+        return f"{value:.1f}%" if value <= 0 or value >= 0.05 else "<0.1%"
     if unit == "points":
         return f"{value:+.1f}"
     if unit == "1/s":

@@ -13,7 +13,6 @@ from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
-from slotwise.dashboard.observe import regroup
 from slotwise.dashboard.observe.frames import Frame
 from slotwise.dashboard.observe.lints import Alarm
 from slotwise.dashboard.observe.shrunk import PLAIN, Words
@@ -39,7 +38,7 @@ class Screens(App[str]):
     TITLE = "slotwise watch"
     CSS_PATH = "screens.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]      # noqa: RUF012 - as its base class has it
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (32, "-tall")]             # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (32, "-tall"), (48, "-lofty")]             # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(
@@ -105,7 +104,7 @@ class Screens(App[str]):
     def begin(self) -> None:
         self.tick()
         with suppress(NoMatches):
-            self.overview.show("groups")
+            self.overview.show(self.overview.current, picked=False)
 
     def ground(self, dark: bool) -> None:
         self.look.lighten(not dark)
@@ -134,7 +133,7 @@ class Screens(App[str]):
         """The viewer's own cost, which it says and keeps low."""
         cpu = time.process_time()
         share = 100 * (cpu - self._cpu) / passed
-        self.meter_words = f"{self._painted / passed:.0f}fps {share:.0f}%cpu"
+        self.meter_words = f"{self._painted / passed:>2.0f}fps {share:>2.0f}%cpu"
         if share > BUSY and self._every < 8:
             self._every *= 2
         elif share < IDLE and self._every > 1:
@@ -168,20 +167,24 @@ class Screens(App[str]):
         if isinstance(screen, Overview) and screen.asking:
             return screen.key_words()
         if isinstance(screen, Help):
-            return [("esc", "Back"), ("down", "More")]
-        shown = getattr(screen, "SHOWN", ())
-        given = {id: (given, words) for id, given, _, words, _ in keys.KEYS}
-        words = getattr(screen, "WORDS", {})
-        return [(keys.word(self.mapped.get(id, given[id][0]).split(",")[0]), words.get(id, given[id][1])) for id in shown]
+            return [("esc", "Back"), ("down", "More"), ("tab", "Next part")]
+        session, words = self.session, {id: words for id, _, _, words, _ in keys.KEYS} | getattr(screen, "WORDS", {})
+        if isinstance(session, Playback):
+            words |= keys.PLAYED | {"pause": "Pause" if session.playing else "Play"}
+        elif self.paused or self.held is not None:
+            words["pause"] = "Go on"
+        shown = keys.SHOWN_PLAYED if isinstance(screen, Overview) and session.replay else getattr(screen, "SHOWN", ())
+        given = {id: self.mapped.get(id, given).split(",")[0] for id, given, _, _, _ in keys.KEYS}
+        return [(" ".join(keys.word(given[id]) for id in ids.split()), words[ids.split()[0]]) for ids in shown]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         yield from (command for command in super().get_system_commands(screen) if command.title not in ("Keys", "Maximize", "Minimize"))      # ours are better
         if isinstance(screen, Overview):
-            for name in screen.tables if self.frame is None else dict.fromkeys((*self.frame.names, *regroup.ASKED, "alarms")):
-                yield SystemCommand(f"Pane: {hints.SHORT.get(name, name.capitalize())}", "Show this table", lambda name=name: screen.show(name))
+            for name, title in screen.named().items():
+                yield SystemCommand(f"Table: {title}", "Show it", lambda name=name: screen.show(name))
             yield SystemCommand("Export", "The screen, a table or the frame into a file", screen.action_export)
             for preset in hints.PRESETS:
-                yield SystemCommand(f"View: {preset}", "Which tables are seen", lambda preset=preset: screen.choose_preset(preset))
+                yield SystemCommand(f"View: {preset}", ", ".join(hints.PRESETS[preset]) or "All tables, each in its place", lambda preset=preset: screen.choose_preset(preset))
             for id, _, action, words, _ in keys.KEYS:
                 if id in keys.PALETTE:
                     yield SystemCommand(words, keys.PALETTE[id], partial(self.run_action, action, screen))

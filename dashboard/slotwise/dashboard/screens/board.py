@@ -25,8 +25,11 @@ from slotwise.dashboard.screens.session import Playback
 if TYPE_CHECKING:
     from slotwise.dashboard.screens.app import Screens
 
-NOT_LIVE = "a running scheduler is only seen now; space pauses"
+NOT_LIVE = "only a recording goes back in time: R makes one; m marks this moment"
+LASTING = 8.0                                # seconds that an error, or the name of a file, stays
 MIDDLE = ("resources", "groups", "campaigns")
+#: What is looked at first: of these the first that has rows.
+BEST = ("campaigns", "groups", "batchers", "workers", "resources")
 ABOVE = (*MIDDLE, *regroup.ASKED)
 
 
@@ -37,12 +40,20 @@ def resize(widget: Widget, share: int | None) -> None:
         widget.styles.height = wanted
 
 
+def cap(widget: Widget, height: int | None) -> None:
+    """Its greatest height in lines; None: none."""
+    wanted = None if height is None else Scalar.from_number(height)
+    if widget.styles.inline.max_height != wanted:
+        widget.styles.max_height = wanted
+
+
 class Board(Screen[None]):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self.look = look
         self.panes: dict[str, TablePane] = {}
         self.current, self.zoomed = "groups", False
+        self.picked = False                      # somebody has chosen which table is the current one
         self.preset = "overview"
         self.asking = ""                         # what is typed now: filter or time
 
@@ -82,11 +93,17 @@ class Board(Screen[None]):
 
     @property
     def tables(self) -> list[str]:
-        """The preset's, then those that have rows, in order; resources, groups and alarms always, but for a search alone; and the one that is shown."""
+        """The preset's, then those that have rows, in order; and alarms, and the one that is shown. Resources and groups too, while nothing has."""
         frame = self.screens.frame
-        always = () if only_search(frame) else MIDDLE
+        always = MIDDLE if frame is None or not any(map(frame.count, frame.names)) else ()
         names = [name for name in (*frame.names, *regroup.ASKED) if name == self.current or name in always or (name not in regroup.ASKED and frame.count(name))] if frame else []
         return list(dict.fromkeys((*self.preset_tables(self.preset), *(name for name in names if name != ALARMS), ALARMS)))
+
+    def named(self) -> dict[str, str]:
+        """All tables that have rows, the one that is shown and alarms, as their borders call them."""
+        frame = self.screens.frame
+        names = dict.fromkeys((*(name for name in (*frame.names, *regroup.ASKED) if self.there(name) or name == self.current), ALARMS)) if frame else ()
+        return {name: listing.title for name in names if name in self.panes and (listing := self.panes[name].listing()) is not None}
 
     @property
     def single(self) -> bool:
@@ -95,14 +112,17 @@ class Board(Screen[None]):
     def repaint(self, new: bool) -> None:
         """`new`: the frame is another than before."""
         frame = self.screens.frame
+        if frame is not None and not self.picked:      # a search or groups, as soon as there are some
+            best = next(filter(self.there, BEST), "groups")
+            self.picked = best in BEST[:2] and self.there(best)
+            if best != self.current:
+                self.show(best, picked=False)
         for name in (*frame.names, *regroup.ASKED) if frame else ():
             if name not in self.panes:           # a table that was not there before finds its place
                 self.panes[name] = pane = TablePane(self.look, name)
                 self.query_one("#middle" if name in ABOVE else "#lower", Horizontal).mount(pane)
                 if name == self.current and not isinstance(self.focused, TablePane):
                     self.call_after_refresh(pane.focus)          # the first snapshot came after the screen was put up
-        if only_search(frame) and self.current in ("resources", "groups"):
-            self.show("campaigns")
         self.lay_out()
         for widget in self.query(Lines):
             if new or not isinstance(widget, TablePane):
@@ -126,8 +146,22 @@ class Board(Screen[None]):
             part = self.query_one(id)
             part.display = bool(parts)
             resize(part, sum(tall[name] for name in parts) if stacked and parts else None)
-        if only_search(self.screens.frame) and not single and not stacked and self.screens.frame:
-            self.query_one("#middle").styles.height = min(self.screens.frame.count("campaigns") + 3, 16)
+        frame, middle = self.screens.frame, self.query_one("#middle")
+        if only_search(frame) and not single and not stacked and frame:
+            middle.styles.height = min(frame.count("campaigns") + 3, 16)
+        self.set_class(self.roomy and not single and not stacked and len(shown.difference(ABOVE, (ALARMS,))) > 4, "-grid")
+        cap(self.panes[ALARMS], None if single or stacked else 2 + 6 * max(1, -(-len(self.screens.heard) // 6)))
+        cap(middle, self.needed() if not single and not stacked and shown.difference(MIDDLE, (ALARMS,)) else None)
+
+    @property
+    def roomy(self) -> bool:
+        """Enough for two rows of tables below the middle."""
+        return self.has_class("-huge") and self.has_class("-lofty")
+
+    def needed(self) -> int:
+        """Lines that the tables in the middle need at most, in steps, so that it does not jump with each row."""
+        rows = [pane.total + bool(pane.bar) for name, pane in self.panes.items() if name in MIDDLE and pane.display]
+        return 3 + 4 * max(1, -(-max(rows, default=0) // 4))
 
     def height_of(self, name: str) -> int:
         """What share of the height a table gets below others: by its rows, in steps, so that it does not jump with each of them."""
@@ -144,7 +178,7 @@ class Board(Screen[None]):
         others.sort(key=lambda name: name in hints.LATER)
         if only_search(self.screens.frame):      # its checks say what its rules do
             others = [name for name in others if name != "checks" or name == self.current]
-        most = 5 if self.size.width >= 160 else 3
+        most = 6 if self.roomy else 5 if self.size.width >= 160 else 3
         if self.current in others[most:]:
             others[most - 1] = self.current
         return [*(name for name in tables if name in MIDDLE), *others[:most], ALARMS]
@@ -160,9 +194,9 @@ class Board(Screen[None]):
         pane = self.pane
         return pane is not None and self.single and bool(pane.wrong or pane.typed or pane.problems)
 
-    def show(self, table: str) -> None:
+    def show(self, table: str, picked: bool = True) -> None:
         """Puts it where it is seen, and the keys into it."""
-        self.current = table
+        self.current, self.picked = table, self.picked or picked
         self.lay_out()
         if table in self.panes:
             self.panes[table].focus()
@@ -175,11 +209,11 @@ class Board(Screen[None]):
     def on_resize(self) -> None:
         self.call_after_refresh(self.repaint, True)
 
-    def tell(self, words: str, severity: SeverityLevel = "information") -> None:
-        """For a moment. Where there is little room, only the latest."""
+    def tell(self, words: str, severity: SeverityLevel = "information", lasting: bool = False) -> None:
+        """For a moment, and longer the more there is to read. Where there is little room, only the latest."""
         if self.has_class("-tiny"):
             self.app.clear_notifications()
-        self.app.notify(words, severity=severity, timeout=2.5, markup=False)
+        self.app.notify(words, severity=severity, timeout=LASTING if lasting or severity == "error" else max(2.5, len(words) / 15), markup=False)
 
     def replay(self) -> Playback | None:
         session = self.screens.session

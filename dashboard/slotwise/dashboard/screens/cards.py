@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
@@ -30,24 +29,26 @@ def duration(value: Value) -> str:
     return seconds(value) if isinstance(value, int | float) else "-"
 
 
-def brief(verdict: Verdict) -> list[str]:
-    """Up to three lines, each of less than 28 cells, the most important first."""
+def brief(verdict: Verdict, look: Look, room: int) -> list[str]:
+    """Up to three lines, the most important first, which has `room` cells, and the others two more. No number is cut: a part is there whole or not at all."""
     n = verdict.numbers
     if verdict.status == "unknown" or not n:
         return [verdict.text]
     match verdict.name:
         case "idle-while-waiting":
-            return [f"{n['idle_slots']} idle  {n['eligible_waiters']} eligible", f"lost {number(n['lost_slots'], 2)} slots  {number(n['lost_percent'], 1)}%", f"max {duration(n['longest_s'])}  {verdict.more}".strip()]
+            return [f"{n['idle_slots']} idle  {n['eligible_waiters']} eligible", f"lost {number(n['lost_slots'], 2)} slots  {number(n['lost_percent'], 1)}%", look.whole([f"longest {duration(n['longest_s'])}", *verdict.more.split()] if n["longest_s"] else [], room + 2)]
         case "starving":
             if "group" not in n:
                 return [verdict.text, f"SLO {duration(n['slo_s'])}"]
-            who = escape(str(n["group"]))
+            oldest, over, behind = duration(n["oldest_s"]), f"{n['over_slo_groups']} over SLO {duration(n['slo_s'])}", [f"{n['behind_groups']} behind"] if n["behind_groups"] else []
+            who = look.fit(escape(str(n["group"])), max(4, room - len(oldest) - 1)).rstrip()
             got = [] if n["got_percent"] is None else [f"got {number(n['got_percent'], 1)}% of {number(n['due_percent'], 1)}% due"]
-            return [f"{who} {duration(n['oldest_s'])}", *got, f"{n['over_slo_groups']} over SLO {duration(n['slo_s'])}  Jain {number(n['jain'], 2)}"]
+            return [f"{who} {oldest}", *got, look.whole([*((over, *behind) if n["over_slo_groups"] else (*behind, over)), f"Jain {number(n['jain'], 2)}"], room + 2, 2)]
         case "checkpoint-wait":
-            return [f"fill {number(n['fill_percent'])}%  commit {duration(n['commit_p99_s'])}", f"needless {duration(n['needless_s'])}  {number(n['needless_percent'])}%", verdict.text.partition("sealed ")[2].partition(", commit")[0]]
+            seals = verdict.text.partition("sealed ")[2].partition(", commit")[0].replace("% ", "%\n").splitlines()
+            return [f"needless {duration(n['needless_s'])}  {number(n['needless_percent'])}%", f"fill {number(n['fill_percent'])}%  commit p99 {duration(n['commit_p99_s'])}", look.whole(seals, room + 2)]
         case "spin-burn":
-            return [f"{number(n['spin_cores'], 2)} cores  hit {number(n['hit_percent'])}%", f"{number(n['spin_percent'])}% of worker time", f"save {number(n['save_cores'], 2)} cores  {verdict.more}".strip()]
+            return [f"{number(n['spin_cores'], 2)} cores  hit {number(n['hit_percent'])}%", f"{number(n['spin_percent'])}% of worker time", look.whole([f"save {number(n['save_cores'], 2)} cores", *verdict.more.split()], room + 2)]
         case _:
             return [verdict.text, verdict.more]
 
@@ -79,7 +80,7 @@ class Verdicts(Lines, can_focus=True):
         verdict = self.find(self.only)
         if verdict is None:
             return
-        lines = brief(verdict)
+        lines = brief(verdict, self.look, width - 2)
         style = verdict.status if verdict.status in ("warn", "alarm") else "strong" if verdict.status == "ok" else "dim"
         yield [(f"{self.look.status[verdict.status]} ", verdict.status), (self.look.fit(lines[0], width - 2), style)]
         yield [(self.look.fit(lines[1], width) if len(lines) > 1 else "", "text")]
@@ -105,11 +106,10 @@ class Verdicts(Lines, can_focus=True):
         line.append((f"{TITLES[name][1]:<11}", "text"))
         left = width - width_of(line)
         spark = 30 if left >= 90 else left - 44 if left >= 56 else 0
-        lines, room = brief(verdict), left - spark - 1
+        room = left - spark - 1
+        lines = brief(verdict, look, room)
         words = lines[0]
-        for more in lines[1:]:                   # a part is there whole, or not at all
-            if more and cell_len(words) + 2 + cell_len(more) <= room:
-                words += f"  {more}"
+        words = look.whole([words, *(part for more in lines[1:] if more for part in more.split("  "))], room, 2)
         line.append((look.fit(words, room), verdict.status if verdict.status in ("warn", "alarm") else "text"))
         return [*line, (" ", "text"), (self.spark(name, spark), "spark")]
 

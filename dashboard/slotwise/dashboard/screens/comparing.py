@@ -25,7 +25,7 @@ class Marked:
 
 
 class Difference(Over):
-    SHOWN = ("quit", "back", "down", "pause", "mark")
+    SHOWN = ("quit", "help", "back", "down", "pause", "mark")
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -61,7 +61,7 @@ class Difference(Over):
         words = []
         for fact, value, unit in (row.cells for row in pane.rows):
             if value.value or fact.value in ("passed", "events"):
-                more = "" if unit.value in ("", "s", "tasks") else f" {unit.value}"
+                more = "" if unit.value in ("", "s", "tasks", fact.value) else f" {unit.value}"
                 words.append(f"{fact.value} {self.look.value(value.value, str(unit.value))}{more}" if fact.value != "another run" else f"another run: {escape(str(value.value))}")
         lines, line = [], ""
         for word in words:

@@ -12,7 +12,7 @@ from slotwise.dashboard.observe.words import escape, harmless
 from slotwise.dashboard.screens import hints
 from slotwise.dashboard.screens.grid import Grid
 from slotwise.dashboard.screens.look import Line, Look, width_of
-from slotwise.dashboard.screens.page import Over, Page, overviews, wrapped
+from slotwise.dashboard.screens.page import Over, Page, hanging, overviews, wrapped
 
 
 class Detail(Over):
@@ -22,7 +22,7 @@ class Detail(Over):
         overviews("copy"), Binding("a", "acknowledge", "Acknowledge", id="acknowledge"),
         Binding("tab", "neighbour(1)", "Next row", id="next_pane"), Binding("shift+tab", "neighbour(-1)", "Previous row", id="previous_pane"),
     ]  # fmt: skip
-    SHOWN = ("quit", "back", "pause", "window", "export", "next_pane")
+    SHOWN = ("quit", "help", "back", "pause", "window", "export", "next_pane")
     WORDS: ClassVar[dict[str, str]] = {"next_pane": "Next row", "back": "Back"}
 
     def __init__(self, look: Look, table: str, key: str) -> None:
@@ -51,8 +51,13 @@ class Detail(Over):
         if spoken:
             spoken.append([])
         if self.table == "groups" and self.screens.overview.panes["groups"].put_together is None:
-            return [*self.first(row, columns), [], *spoken, *self.why(frame.drill(self.key), width)]
-        return [[(f" {escape(self.key) or '-'} ", "reverse"), (f"  {self.table}", "dim")], [], *(self.trace(row, columns, width) or spoken), *self.every(row, columns, width)]
+            return [*self.first(row, columns, width), [], *spoken, *self.why(frame.drill(self.key), width)]
+        return [self.named(width, [(f"  {self.title_of_table}", "dim")]), [], *(self.trace(row, columns, width) or spoken), *self.every(row, columns, width)]
+
+    @property
+    def title_of_table(self) -> str:
+        listing = self.screens.overview.panes[self.table].listing()
+        return listing.title if listing is not None else self.table
 
     def trace(self, row: Row, columns: Sequence[Column], width: int) -> list[Line]:
         """Of what diverges, the shrunk trace, in place of an alarm that says what the row does."""
@@ -68,17 +73,28 @@ class Detail(Over):
         lines: list[Line] = []
         for cell, column in zip(row.cells, columns, strict=True):
             value = self.look.value(cell.value, column.unit)
-            unit = "" if column.unit in ("", "s", "%", "sentence") else f" {column.unit}"
+            unit = "" if column.unit in ("", "s", "%", "sentence") else "/s" if column.unit == "1/s" else f" {column.unit}"
             if len(value) > 24:
                 lines += [[(f"  {column.title or column.id}", "dim")], *wrapped(self.look, f"    {value}", width, "text")]
                 continue
-            lines.append([(f"  {column.title or column.id:<{names}}", "dim"), (f"{value}{unit:<{max(0, 24 - len(value))}}", "strong" if cell.value is not None else "dim"), (f"  {column.help}", "dim")])
+            head: Line = [(f"  {column.title or column.id:<{names}}", "dim"), (f"{value}{unit:<{max(0, 24 - len(value))}}", "strong" if cell.value is not None else "dim")]
+            if (at := width_of(head) + 2) + 24 <= width:
+                lines += hanging([*head, ("  ", "dim")], at, column.help, width, "dim")
+            else:
+                lines += [head, *hanging([("    ", "dim")], 4, column.help, width, "dim")]
         return lines
 
-    def first(self, row: Row, columns: Sequence[Column]) -> list[Line]:
+    def named(self, width: int, more: Line) -> Line:
+        """The row's name, of which as much is left out as must be."""
+        return [(self.look.fit(f" {escape(self.key) or '-'}", max(12, width - width_of(more) - 1)).rstrip() + " ", "reverse"), *more]
+
+    def first(self, row: Row, columns: Sequence[Column], width: int) -> list[Line]:
         said = {column.id: self.look.value(cell.value, column.unit) for cell, column in zip(row.cells, columns, strict=True)}
         state: Line = [(f"  {said['flag']}", row.status if row.status in ("warn", "alarm") else "text")] if said.get("flag") else []
-        return [[(f" {escape(self.key)} ", "reverse"), *state, ("  oldest {oldest}  got {got} of {due} due  waiting {waiting}  busy {running}  weight {weight}".format_map(said), "text")]]
+        line = self.named(width - 24 if width >= 50 else width - width_of(state), state)
+        parts = [part.format_map(said) for part in ("oldest {oldest}", "got {got} of {due} due", "waiting {waiting}", "busy {running}", "weight {weight}")]
+        words = self.look.whole(parts, room, 2) if (room := width - width_of(line) - 2) >= len(parts[0]) else ""
+        return [[*line, (f"  {words}", "text")]]
 
     def why(self, panes: list[Pane], width: int) -> list[Line]:
         """Tables beside each other where there is room; then the facts."""

@@ -17,8 +17,8 @@ from slotwise.dashboard.observe.lints import Alarm
 from slotwise.dashboard.observe.panes import Column, Row
 from slotwise.dashboard.observe.sources.source import RECORDINGS
 
-KINDS = {"svg": "a picture of the screen", "txt": "the screen as text", "csv": "this table, all rows", "json": "the whole frame"}
-SLICE = {"parquet": "the window, out of this recording"}
+KINDS = {"svg": "a picture of the screen", "txt": "the screen as text", "csv": "this table, all rows", "json": "all tables and alarms"}
+SLICE = {"parquet": "the window's recording"}
 
 
 def screen_text(app: App[Any]) -> str:

@@ -15,8 +15,9 @@ BAR_MOST = 60
 class Grid:
     """Chooses columns for a width, once for all rows that are shown."""
 
-    def __init__(self, look: Look, name: str, columns: Sequence[Column], rows: Sequence[Row], width: int, *, marks: bool = True, sort: str = "", early: Sequence[str] = ()) -> None:
-        """`early` names columns that come right after the first, whatever else has room."""
+    def __init__(self, look: Look, name: str, columns: Sequence[Column], rows: Sequence[Row], width: int, *, marks: bool = True, sort: str = "", early: Sequence[str] = (), known: dict[str, int] | None = None) -> None:
+        """`early` names columns that come right after the first, whatever else has room; `known` how wide columns were before, by id, which this goes on with:
+        none gets narrower again, so that nothing moves about from frame to frame."""
         self.look, self.columns, self.sort = look, columns, sort
         self.lead = 2 if marks else 0            # selection and state
         self.words = [[look.value(cell.value, column.unit) for cell, column in zip(row.cells, columns, strict=True)] for row in rows]
@@ -24,7 +25,7 @@ class Grid:
         self.places = {column.id: i for i, column in enumerate(columns)}
         self.bar = self._known_bar(name)
         self.right = [column.id in hints.RIGHT or any(isinstance(row.cells[i].value, int | float) for row in rows) or (column.unit not in ("", SAFE) and not any(isinstance(row.cells[i].value, str) for row in rows)) for i, column in enumerate(columns)]
-        self._choose(name, width, early)
+        self._choose(name, width, early, {} if known is None else known)
 
     def _known_bar(self, name: str) -> hints.Bar | None:
         bar = hints.BARS.get(name)
@@ -35,13 +36,14 @@ class Grid:
         column = self.columns[i]
         return column.title + ((self.look.down if self.sort.startswith("-") else self.look.up) if self.sort.removeprefix("-") == column.id else "")
 
-    def _choose(self, name: str, width: int, early: Sequence[str]) -> None:
+    def _choose(self, name: str, width: int, early: Sequence[str], known: dict[str, int]) -> None:
         if self.bar and width < 36:                  # numbers first
             self.bar = None if width < 30 else self.bar._replace(least=6)
         first, never = hints.FIRST.get(name, ()), hints.NEVER.get(name, ())
         order = [self.places[one] for one in dict.fromkeys((*first[:1], *early, *first[1:])) if one in self.places]
         order += [i for i, column in enumerate(self.columns) if i not in order and column.id not in never]
-        natural = [max([len(self._title(i)), *(_cells(words[i]) for words in self.words)]) for i in range(len(self.columns))]
+        natural = [max([len(self._title(i)), hints.LEAST.get(column.id, 0), known.get(column.id, 0), *(_cells(words[i]) for words in self.words)]) for i, column in enumerate(self.columns)]
+        known.update((column.id, min(natural[i], WIDEST)) for i, column in enumerate(self.columns) if column.unit != SAFE)
         left = width - self.lead - (self.bar.least + 1 if self.bar else 0)
         self.widths: dict[int, int] = {}
         for i in order:
@@ -125,6 +127,10 @@ class Grid:
         else:
             whole = number(self.bar.whole) if self.bar.whole.isidentifier() else float(self.bar.whole)
         return self.look.bar([(number(column), getattr(self.look, glyph), style) for column, glyph, style in self.bar.parts], whole, self.bar_width, self.bar.rest)
+
+    def cut_off(self, place: int) -> str:
+        """A row's sentence, if there is more of it than fits."""
+        return next((self.words[place][i] for i in self.order if self.columns[i].unit == SAFE and _cells(self.words[place][i]) > self.widths[i]), "")
 
     def legend(self) -> Line:
         """What the bar's glyphs mean; empty if they need no words."""

@@ -14,7 +14,7 @@ SHORT = {"campaigns": "Fuzz", "waits": "Waits", "resources": "Slots", "batchers"
 #: Columns by importance; the others follow as they come.
 FIRST = {
     "resources": ("resource", "busy", "capacity", "waiting", "idle", "hold_p99", "lost", "used", "longest"),
-    "groups": ("group", "running", "got", "due", "lag", "waiting", "oldest", "p50", "p99", "flag"),
+    "groups": ("group", "oldest", "flag", "waiting", "running", "got", "due", "lag", "p50", "p99"),
     "batchers": ("batcher", "fill", "needless_share", "seals", "commit_p99", "waiting", "failures"),
     "batches": ("batch", "updates", "seal", "open", "commit", "most", "outcome"),
     "waves": ("wave", "due", "joined", "late", "latest"),
@@ -29,8 +29,9 @@ FIRST = {
 NEVER = {"alarms": ("entity", "code"), "workers": ("window",)}
 #: Columns of numbers that are told in words, since each has its own unit.
 RIGHT = ("before", "after", "change", "times")
-#: Columns that say in a word what the row's state is.
+#: Columns that say in a word what the row's state is, and the cells that the longest of these words takes in groups.
 STATES = ("flag", "holds", "state", "result")
+LEAST = {"flag": 6}
 #: Whose columns need no names.
 HEADLESS = ("alarms",)
 #: Which panes the rows are in that lints speak of.

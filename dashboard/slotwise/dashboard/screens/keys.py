@@ -18,22 +18,22 @@ KEYS = (
     ("filter", "slash", "filter", "Filter", True),
     ("problems", "exclamation_mark", "problems", "Problems", True),
     ("sort", "s", "sort", "Sort", True),
-    ("reverse", "S", "reverse", "Other way", False),
+    ("reverse", "S", "reverse", "Reverse the sort", False),
     ("zoom", "z", "zoom", "Zoom", True),
     ("window", "w", "window", "Window", True),
     ("export", "e", "export", "Export", True),
     ("follow", "f", "follow", "Follow", False),
-    ("copy", "c", "copy", "Copy the row", False),
-    ("group", "g", "group", "Rows put together", False),
-    ("unit", "u", "unit", "Per second, total, percent", False),
-    ("scale", "y", "scale", "Log scale, linear", False),
+    ("copy", "c", "copy", "Copy the row, or command", False),
+    ("group", "g", "group", "Put rows together", False),
+    ("unit", "u", "unit", "Counters /s, sum, share", False),
+    ("scale", "y", "scale", "Log scale, or linear", False),
     ("preset", "p", "preset(1)", "Next preset", False),
     ("previous_preset", "P", "preset(-1)", "Previous preset", False),
     ("acknowledge", "a", "acknowledge", "Acknowledge alarms", False),
     ("acknowledged", "A", "acknowledged", "Show acknowledged", False),
     ("mark", "m", "mark", "Set the mark", False),
-    ("to_mark", "apostrophe", "to_mark", "To the mark, and back", False),
-    ("difference", "d", "difference", "What changed since it", False),
+    ("to_mark", "apostrophe", "to_mark", "Go to the mark, and back", False),
+    ("difference", "d", "difference", "Changes since the mark", False),
     ("output", "o", "output", "The program's output", False),
     ("record", "R", "record", "Record, or stop", False),
     ("theme", "T", "theme", "Next theme", False),
@@ -61,12 +61,15 @@ KEYS = (
 )
 #: Of these, what the palette has too, with what it says there.
 PALETTE = {
-    "pause": "The view stands still, or a recording plays", "window": "1 s, 10 s, 60 s, the whole run", "group": "Rows of the table by what they have in common",
-    "unit": "How counters are told", "scale": "Of the history and the sparklines", "acknowledge": "Those of the selected row", "acknowledged": "Or hide them again", "mark": "To come back to, and to compare with",
-    "to_mark": "Or back from it", "difference": "Before, after, change", "output": "Of the program that was started from here", "record": "What is seen, into a file", "theme": "Of those that there are", "live": "Or the end of a recording",
+    "pause": "The view stands still, or goes on; a recording plays, or stands still", "window": "1 s, 10 s, 60 s, the whole run", "group": "Rows of the table by what they have in common",
+    "unit": "How counters are told", "scale": "Of the history and the small curves", "acknowledge": "Those of the selected row", "acknowledged": "Or hide them again", "mark": "To come back to, and to compare with",
+    "to_mark": "Or back from it", "difference": "Before, after, change", "output": "Of the program that was started from here", "record": "What is seen, into a file", "theme": "The colours of the ground, light or dark", "live": "Or the end of a recording",
 }  # fmt: skip
 IDS = tuple(key[0] for key in KEYS)
 SHOWN = tuple(key[0] for key in KEYS if key[4])
+#: The same of a recording, and what they are called there: of two keys that belong together the first says what both do.
+SHOWN_PLAYED = ("quit", "help", "pause", "drill", "step_back step", "previous_alarm next_alarm", "slower faster", "time", "filter", "problems", "sort", "zoom", "window", "export")
+PLAYED = {"step_back": "Step", "previous_alarm": "Alarm", "slower": "Speed", "time": "Time"}
 WORDS = {
     "question_mark": "?", "slash": "/", "exclamation_mark": "!", "right_square_bracket": "]", "left_square_bracket": "[", "comma": ",", "full_stop": ".", "apostrophe": "'",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "enter": "enter",

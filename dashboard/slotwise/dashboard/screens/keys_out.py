@@ -11,6 +11,7 @@ from slotwise.dashboard.screens import export
 from slotwise.dashboard.screens.board import Board
 from slotwise.dashboard.screens.help import Exporting, Help
 from slotwise.dashboard.screens.output import Output
+from slotwise.dashboard.screens.search import only_search
 
 
 class OutKeys(Board):
@@ -29,7 +30,7 @@ class OutKeys(Board):
     def action_help(self) -> None:
         pane = self.pane
         listing = pane.listing() if pane else None
-        self.app.push_screen(Help(self.look, self.current, listing.columns if listing is not None else (), self.screens.mapped))
+        self.app.push_screen(Help(self.look, self.current, listing.title if listing is not None else self.current, listing.columns if listing is not None else (), self.screens.mapped, self.screens.session.limits, not only_search(self.screens.frame)))
 
     def action_export(self) -> None:
         self.app.push_screen(Exporting(self.look, export.kinds(self.screens.session.source.name)), self.exported)
@@ -63,7 +64,7 @@ class OutKeys(Board):
         except OSError as error:
             self.tell(f"not written: {error}", severity="error")
         else:
-            self.tell(f"written: {path}")
+            self.tell(f"written: {path}", lasting=True)
 
     async def cut(self, frame: Frame) -> None:
         """The window that is looked at, out of the recording; without holding up the screen."""
@@ -74,18 +75,18 @@ class OutKeys(Board):
         except Exception as error:               # whatever the library finds wrong with the recording
             self.tell(f"not written: {harmless(str(error))}", severity="error")
         else:
-            self.tell(f"written: {harmless(str(path))}")
+            self.tell(f"written: {harmless(str(path))}", lasting=True)
 
     def action_record(self) -> None:
         screens = self.screens
         if screens.session.replay:
             self.tell("this is a recording already; e cuts the window out of one", severity="warning")
         elif screens.recorder.running:
-            self.tell(screens.recorder.stop())
+            self.tell(screens.recorder.stop(), lasting=True)
         else:
             frame = screens.now
             told = screens.recorder.start(frame.head.program if frame else "")
-            self.tell(told, severity="information" if screens.recorder.running else "error")
+            self.tell(told, severity="information" if screens.recorder.running else "error", lasting=True)
         screens.paint()
 
     def action_output(self) -> None:

@@ -46,6 +46,9 @@ class PaneKeys(Board):
         verdict = next((one for one in frame.verdicts if one.name == name), None) if frame else None
         if verdict is not None:
             self.show(verdict.evidence)
+            who = verdict.numbers.get("group")   # that starves, whatever the order of the rows is
+            if isinstance(who, str) and (pane := self.pane) and pane.put_together is None:
+                pane.select(who)
 
     def action_zoom(self) -> None:
         self.zoomed = not self.zoomed

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -23,6 +24,7 @@ LIGHT = {"ok": "#0072b2", "warn": "bold #8f5f00", "alarm": "bold #b04300", "spar
 PLAIN = {"warn": "bold", "alarm": "bold reverse", "missed": "bold reverse", "banner": "bold reverse", "bad": "bold reverse"}
 DECADES = 3                              # of a logarithmic scale
 KEPT = ("bold", "dim", "reverse")
+PART = re.compile(r"(?<=[ =(])[\d.,]+$")
 
 
 class Look:
@@ -44,8 +46,22 @@ class Look:
         """Exactly so many cells; what does not fit ends with a mark."""
         size = cell_len(words)
         if size > width:
-            return set_cell_size(words, width - 1) + self.more if width > 0 else ""
+            if width <= 0:
+                return ""
+            kept = set_cell_size(words, width - 1)
+            if kept[-1:].isdigit() and words[len(kept) : len(kept) + 1] != " ":      # the rest of a number: 10 of 100% is another one
+                kept = PART.sub("", kept)
+            return kept + self.more + " " * (width - 1 - cell_len(kept))
         return " " * (width - size) + words if right else words + " " * (width - size)
+
+    def whole(self, parts: Iterable[str], width: int, gap: int = 1) -> str:
+        """Those that fit, each whole, up to the first that does not; the first is cut if it must be."""
+        said = ""
+        for part in parts:
+            if said and cell_len(said) + gap + cell_len(part) > width:
+                break
+            said += " " * gap + part if said else part
+        return self.fit(said.rstrip(","), width).rstrip()
 
     def safe(self, words: str) -> str:
         """With --ascii nothing else is sent, and the width stays."""

@@ -49,4 +49,7 @@ class Overview(PaneKeys, TimeKeys, OutKeys):
             self.query_one("#typed", Input)
         except NoMatches:
             return []
-        return [("enter", "done"), ("esc", "clear")] if self.asking else []
+        pane = self.pane
+        if self.asking == "time":
+            return [("t", "Go to a time"), ("enter", "Go"), ("esc", "Stay")]
+        return [("/", f"Filter of {pane.title if pane else 'the table'}"), ("enter", "Keep it"), ("esc", "All rows")] if self.asking else []

@@ -45,7 +45,7 @@ class Page(Lines, can_focus=True):
 
 
 #: Keys of the overview that do the same on any screen over it.
-SAME = ("pause", "window", "export", "step", "step_back", "leap", "leap_back", "next_alarm", "previous_alarm", "slower", "faster", "live", "mark", "to_mark", "unit", "theme", "record")
+SAME = ("help", "pause", "window", "export", "step", "step_back", "leap", "leap_back", "next_alarm", "previous_alarm", "slower", "faster", "live", "mark", "to_mark", "unit", "theme", "record")
 
 
 def overviews(id: str) -> Binding:
@@ -63,7 +63,7 @@ class Over(Screen[None]):
         Binding("down,j", "scroll(1)", "Down", id="down"), Binding("up,k", "scroll(-1)", "Up", id="up"), Binding("pagedown", "scroll(10)", "Page down", id="page_down"), Binding("pageup", "scroll(-10)", "Page up", id="page_up"),
         Binding("home", "scroll(-1000000)", "Top", id="first"), Binding("end", "scroll(1000000)", "Bottom", id="last"), *map(overviews, SAME),
     ]  # fmt: skip
-    SHOWN: ClassVar[tuple[str, ...]] = ("quit", "back", "down", "pause", "window")
+    SHOWN: ClassVar[tuple[str, ...]] = ("quit", "help", "back", "down", "pause", "window")
     WORDS: ClassVar[dict[str, str]] = {"back": "Back"}
 
     def __init__(self, look: Look) -> None:
@@ -99,6 +99,25 @@ class Over(Screen[None]):
 
     async def action_overview(self, action: str, *arguments: object) -> None:
         getattr(self.screens.overview, f"action_{action}")(*arguments)
+
+
+def cut(words: str, width: int) -> list[str]:
+    """Into lines, between words where that can be."""
+    lines, rest = [], words
+    while len(rest) > width > 0:
+        place = rest.rfind(" ", width // 2, width + 1)
+        place = place if place > 0 else width
+        lines.append(rest[:place])
+        rest = rest[place:].lstrip()
+    return [*lines, rest]
+
+
+def hanging(head: Line, indent: int, words: str, width: int, style: str = "text") -> list[Line]:
+    """Words after a head, their other lines below each other."""
+    lines: list[Line] = []
+    for place, part in enumerate(cut(words, max(10, width - indent - 1))):
+        lines.append([*(head if place == 0 else [(" " * indent, "text")]), (part, style)])
+    return lines
 
 
 def wrapped(look: Look, words: str, width: int, style: str) -> list[Line]:

@@ -12,11 +12,13 @@ __all__ = ["ALARMS", "TablePane"]
 
 class TablePane(Rows):
     class Entered(Message):
-        """Enter, or a click on the selected row."""
+        """A double click."""
 
         def __init__(self, pane: TablePane) -> None:
             super().__init__()
             self.pane = pane
+
+    hit = False                                  # the latest click was on a row
 
     # what keys and the mouse do -----------------------------------------------------------------------------------------------------
 
@@ -32,6 +34,15 @@ class TablePane(Rows):
             self.selected = row.key
         self.reveal(self.room)
         self.update()
+
+    def select(self, key: str) -> None:
+        """The row, if it is there; and into sight."""
+        listing = self.listing()
+        if listing is not None and listing.find(key) is not None:
+            self.selected = key
+            self.gather(self.room)
+            self.reveal(self.room)
+            self.update()
 
     def next_view(self) -> regroup.View | None:
         """The next way to put the rows together; after the last one, not at all. The filter was for other columns."""
@@ -100,9 +111,11 @@ class TablePane(Rows):
                 else:
                     self.sort_by(column)
             return
-        place = self.top + at.y - headed
-        if 0 <= place < self.total:
-            again = self.selected is not None and place == self.place
-            self.go(place)
-            if again:
+        if event.chain > 1:                      # the row of the first click, wherever it stands by now
+            if self.hit:
                 self.post_message(self.Entered(self))
+            return
+        place = self.top + at.y - headed
+        self.hit = 0 <= place < self.total
+        if self.hit:
+            self.go(place)

@@ -72,8 +72,9 @@ class HistoryLine(Lines):
         top = float(session.frame.head.capacity) if session.frame else 0.0
         series = "busy" if top else "events"         # a search has no slots: how fast it is
         marks = list(look.spark(session.series(series), cells, top))
-        styles, before = ["spark"] * cells, 0.0
-        for place, status in enumerate(resampled(session.series("status"), cells)):
+        statuses = resampled(session.series("status"), cells)
+        styles, before = ["spark"] * cells, 0.0 if session.replay or not statuses[0] > 0 else statuses[0]     # what was so a minute ago did not begin then
+        for place, status in enumerate(statuses):
             if not isnan(status):
                 if status > before:
                     name = "alarm" if status > 1 else "warn"

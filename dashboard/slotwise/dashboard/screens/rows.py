@@ -14,6 +14,7 @@ from slotwise.dashboard.screens.filters import FilterError, parse
 from slotwise.dashboard.screens.grid import Grid
 from slotwise.dashboard.screens.lines import Lines
 from slotwise.dashboard.screens.look import Line, Look
+from slotwise.dashboard.screens.page import cut
 
 ALARMS = "alarms"
 
@@ -36,6 +37,7 @@ class Rows(Lines, can_focus=True):
         self._listed: tuple[Frame | None, tuple[object, ...], Listing[Any] | None] | None = None
         self._troubled: tuple[tuple[Alarm, ...] | None, dict[str, str]] = None, {}
         self._shown: tuple[Row, ...] = ()
+        self._wide: tuple[object, dict[str, int]] = None, {}       # how wide columns were, as long as they are these and have as much room
 
     # what is shown ------------------------------------------------------------------------------------------------------------------
 
@@ -123,6 +125,12 @@ class Rows(Lines, can_focus=True):
     def room(self) -> int:
         return max(1, self.size.height - self.headed(self.size.height))
 
+    @property
+    def bar(self) -> bool:
+        """Its bars need a line that says what they are."""
+        known = hints.BARS.get(self.table)
+        return known is not None and bool(known.legend)
+
     def headed(self, height: int) -> bool:
         return height > 1 and (self.table not in hints.HEADLESS or self.put_together is not None)
 
@@ -134,7 +142,9 @@ class Rows(Lines, can_focus=True):
             yield [(" nothing known yet", "dim")]
             return
         listing, self._shown = found
-        grid = self._grid = Grid(self.look, listing.name, listing.columns, self._shown, width, sort=listing.sort, early=self.changed)
+        if self._wide[0] != (room := (listing.columns, width)):
+            self._wide = room, {}
+        grid = self._grid = Grid(self.look, listing.name, listing.columns, self._shown, width, sort=listing.sort, early=self.changed, known=self._wide[1])
         troubled = self.troubled()
         if headed:
             yield grid.header()
@@ -143,6 +153,10 @@ class Rows(Lines, can_focus=True):
             yield grid.line(i, selected=self.has_focus and self.top + i == self.place, focus=self.has_focus, status=status)
         if not self._shown:
             yield [("  " + self.why_empty(len(listing)), "dim")]
+        elif self.has_focus and 0 <= self.place - self.top < len(self._shown) and (sentence := grid.cut_off(self.place - self.top)):
+            lines = cut(sentence, width - 3)     # of the selected row, below all others, if there is room
+            if len(lines) < height - headed - len(self._shown):
+                yield from ([("", "text")], *([(f"  {line}", "text")] for line in lines))
         elif (legend := grid.legend()) and len(self._shown) < height - headed:
             yield [("  ", "dim"), *legend]
 

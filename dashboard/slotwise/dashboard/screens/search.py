@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.cells import cell_len
+
 from slotwise.dashboard.observe.frames import Frame
 from slotwise.dashboard.observe.report import WORDS
 from slotwise.dashboard.screens.lines import Lines
@@ -29,4 +31,17 @@ class SearchLines(Lines):
             if width >= 60:
                 line.append((f"{WORDS[verdict.status]:<6}{CALLED[name]:<13}", verdict.status if verdict.status != "ok" else "dim"))
             left = width - sum(len(words) for words, _ in line)
-            yield [*line, (self.look.fit(f"{verdict.text}  {verdict.more}".rstrip(), left), style)]
+            words = f"{verdict.text}  {verdict.more}".rstrip()
+            if name == "fuzz":
+                words = self.look.whole(grave_first(verdict.text), left)
+                if cell_len(words) + 2 + cell_len(verdict.more) <= left:
+                    words += f"  {verdict.more}"
+            yield [*line, (self.look.fit(words, left), style)]
+
+
+def grave_first(text: str) -> list[str]:
+    """The parts of what a search says: what it has found before how it goes on, what it has not found last."""
+    parts = text.split(", ")
+    found, pace = [part for part in parts[2:] if not part.startswith("0 ")], parts[:2]
+    order = [*found, *pace, *(part for part in parts[2:] if part not in found)]
+    return [*(f"{part}," for part in order[:-1]), order[-1]]

@@ -16,8 +16,8 @@ from slotwise.dashboard.observe.sides import Sides
 from slotwise.dashboard.observe.words import escape, harmless
 from slotwise.dashboard.screens import export, keys
 from slotwise.dashboard.screens.look import Line, Look
-from slotwise.dashboard.screens.page import Page
-from slotwise.dashboard.screens.sides_parts import Foot, Selected, SidesHead, Steps, beside, cut
+from slotwise.dashboard.screens.page import Page, cut
+from slotwise.dashboard.screens.sides_parts import Foot, Selected, SidesHead, Steps, beside
 
 #: id in keys.toml (the same key's of the other screens; n and N have none), keys, action, what it does, whether the last line shows it
 KEYS = (
@@ -36,6 +36,8 @@ Comparison, Whole, SidesHelp { layout: vertical; }
 #page { height: 1fr; }
 #keys { background: $panel; }
 .-tiny #head { height: 1; }
+Toast { padding: 0 1; margin-top: 0; max-width: 100%; }
+.-tiny Toast { max-height: 2; }
 """
 
 
@@ -68,7 +70,8 @@ class Comparison(Screen[None]):
         self.query_one("#selected").styles.height = max(least, room - len(self.sides.rows) - 1) if room > least else 0
 
     def tell(self, words: str) -> None:
-        self.app.notify(words, timeout=2.5, markup=False)
+        self.app.clear_notifications()
+        self.app.notify(words, timeout=8 if words.startswith(("written", "not written")) else max(2.5, len(words) / 15), markup=False)
 
     def action_move(self, by: int) -> None:
         self.steps.go(self.steps.at + by)
@@ -188,6 +191,9 @@ class SidesHelp(Paged):
     def content(self, width: int) -> list[Line]:
         lines: list[Line] = [[(" Keys", "strong")]]
         lines += [[(f"  {' '.join(told_keys(id, given, self.mapped)):<12}", "strong"), (words, "text")] for id, given, _, words, _ in KEYS]
+        lines += [[], [(" Columns", "strong")], *([(f"  {name:<12}", "strong"), (says, "text")] for name, says in (
+            ("command", "what the step asks for, and its time in the trace's ns"), ("reference", "what the rules answer"), ("(target)", "what the target, called as it is, answers"), ("decided", "rules that decided the step"),
+            ("state", "below, at the first difference: parts of the state that differ, as both have them")))]  # fmt: skip
         mark = self.look.status["alarm"]
         return [*lines, [], [(" Marks", "strong")], *([(f"  {mark} {word:<9}", "alarm"), (says, "text")] for word, says in (
             ("DIFFERS", "the target sees something else than the rules do"), ("WRONG", "the same, but a law, its state or the recording says no"), ("FAILED", "it raised, hung or answered nonsense; it is not asked again"))),

@@ -13,17 +13,7 @@ from slotwise.dashboard.observe.sides import WIDEST, Side, Sides, joined
 from slotwise.dashboard.observe.words import escape, harmless
 from slotwise.dashboard.screens.lines import Lines
 from slotwise.dashboard.screens.look import Line, Look, width_of
-
-
-def cut(words: str, width: int) -> list[str]:
-    """Into lines, between words where that can be."""
-    lines, rest = [], words
-    while len(rest) > width > 0:
-        place = rest.rfind(" ", width // 2, width + 1)
-        place = place if place > 0 else width
-        lines.append(rest[:place])
-        rest = rest[place:].lstrip()
-    return [*lines, rest]
+from slotwise.dashboard.screens.page import cut
 
 
 class SidesHead(Lines):
@@ -35,7 +25,9 @@ class SidesHead(Lines):
         sides, look = self.sides, self.look
         wrong = sides.first is not None
         status: Status = "alarm" if sides.exit else "warn" if wrong else "ok"
-        line: Line = [(" SIDES ", "reverse"), (f" {escape(Path(sides.trace).name)}", "strong"), (f"  {sides.mechanism}, {escape(sides.profile)}, {harmless(sides.setting)}", "text")]
+        about = f"  {sides.mechanism}, {escape(sides.profile)}, {harmless(sides.setting)}"
+        name = look.fit(f" {escape(Path(sides.trace).name)}", max(12, width - 7 - len(about))).rstrip()
+        line: Line = [(" SIDES ", "reverse"), (name, "strong"), (look.fit(about, max(0, width - 7 - width_of([(name, "")]))), "text")]
         if height == 1:
             line = [(f" {look.status[status]} ", status), (look.fit(harmless(sides.verdict), width - 3), status if wrong else "text")]
         yield line
@@ -64,7 +56,8 @@ class Steps(Lines, can_focus=True):
 
     @property
     def headed(self) -> bool:
-        return self.size.height > 3
+        """Where that hides no step, or there is room for some."""
+        return self.size.height > min(3, max(1, len(self.places)))
 
     def go(self, at: int) -> None:
         self.at = max(0, min(at, len(self.places) - 1))

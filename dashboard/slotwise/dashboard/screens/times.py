@@ -4,9 +4,12 @@ from __future__ import annotations
 SECOND = 10**9
 
 
-def clock_of(ns: int) -> str:
-    """00:12:47.20, or 12.345s if it is short."""
-    if ns < 60 * SECOND:
+def clock_of(ns: int, whole: int | None = None) -> str:
+    """00:12:47.20, 12.345s, 12.3us or 90ns: as it suits `whole`, beside which it stands; by itself as it suits itself."""
+    longest = ns if whole is None else whole
+    if 0 < longest < SECOND // 100:                  # a trace whose clock only counts
+        return f"{ns}ns" if longest < SECOND // 100_000 else f"{ns / 1000:,.1f}us"
+    if longest < 60 * SECOND:
         return f"{ns / SECOND:.3f}s"
     seconds = ns / SECOND
     return f"{int(seconds // 3600):02}:{int(seconds // 60) % 60:02}:{seconds % 60:05.2f}"

@@ -347,10 +347,12 @@ other_thing NaN
 
 
 @contextmanager
-def pages(body: bytes, status: int = 200) -> Iterator[str]:
+def pages(body: bytes, status: int = 200, promised: int | None = None) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status)
+            if promised is not None:
+                self.send_header("Content-Length", str(promised))
             self.end_headers()
             self.wfile.write(body)
 
@@ -390,13 +392,20 @@ def test_a_prometheus_page() -> None:
 
 @pytest.mark.parametrize(("body", "status", "why"), [
     (b"<!doctype html><html><body>Not here</body></html>", 200, "not a Prometheus page"), (b"\xff\xfe\x00", 200, "not a Prometheus page"), (b"up 1\n", 200, "without metrics of a scheduler"),
-    (b"", 200, "without metrics of a scheduler"), (b"gone", 404, "cannot be read: Not Found"),
+    (b"", 200, "without metrics of a scheduler"), (b"gone", 404, "cannot be read: HTTP 404 Not Found"),
 ])  # fmt: skip
 def test_a_page_that_is_none(body: bytes, status: int, why: str) -> None:
     pytest.importorskip("prometheus_client")
     with pages(body, status) as url, pytest.raises(SourceError, match=why) as raised:
         read(find(url), most=1)
     assert "\n" not in str(raised.value)
+
+
+def test_a_page_that_breaks_off() -> None:
+    """It says how long it is, and is shorter: what is left of it would be half a truth."""
+    pytest.importorskip("prometheus_client")
+    with pages(PAGE.encode(), promised=100_000) as url, pytest.raises(SourceError, match=f"broken off after {len(PAGE.encode()):,} of 100,000 bytes"):
+        read(find(url), most=1)
 
 
 def test_an_endpoint_that_is_not_there() -> None:
@@ -408,8 +417,8 @@ def test_an_endpoint_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(("name", "data", "why"), [
-    ("x.txt", b"hello\n", "neither a slotwise trace"), ("x", b"", "neither a slotwise trace"), ("x", b"\x00" * 100, "neither a slotwise trace"),
-    ("a\n[b].txt", b"", "neither a slotwise trace"),
+    ("x.txt", b"hello\n", "neither a slotwise trace"), ("x", b"", "an empty file"), ("x", b"\x00" * 100, "neither a slotwise trace"),
+    ("a\n[b].txt", b"", "an empty file"),
 ])  # fmt: skip
 def test_what_is_none_of_these(tmp_path: Path, name: str, data: bytes, why: str) -> None:
     (tmp_path / name).write_bytes(data)

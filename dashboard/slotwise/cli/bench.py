@@ -19,6 +19,8 @@ def run(names: list[str], json: bool, picture: Path | None = None, blocks: int |
     `spin`, which shows more than figures where it is named, as `http` does."""
     if bench_spin.NAME not in names and (picture or blocks):
         raise Stop(f"{'--picture' if picture else '--blocks'} goes with: {bench_spin.COMMAND}")
+    if picture is not None:
+        bench_spin.may_be_pictured(picture)
     spun: Report | None = None
     asked: HttpReport | None = None
     with progress() as shown:

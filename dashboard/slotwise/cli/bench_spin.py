@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slotwise.cli.output import Stop, table
+from slotwise.cli.output import Stop, table, writable
 from slotwise.fuzz.bench import Figure, NotAvailable
 
 if TYPE_CHECKING:
@@ -27,6 +28,15 @@ def measured(blocks: int, told: Callable[[str], None]) -> tuple[list[Figure], Re
     except NotAvailable as error:
         return [Figure(NAME, None, "", "", None, COMMAND, f"not available: {error}")], None
     return [Figure(f.name, f.figure, f.unit, f.bar, f.met, COMMAND, f.note) for f in report.figures], report
+
+
+def may_be_pictured(target: Path) -> None:
+    """Raises Stop now, rather than after minutes, if there could be no picture."""
+    if target.suffix not in (".svg", ".png"):
+        raise Stop(f"--picture: {target} must end with .svg or .png")
+    if find_spec("matplotlib") is None:
+        raise Stop("--picture: matplotlib is missing: pip install 'slotwise[bench]'")
+    writable("--picture", target)
 
 
 def pictured(report: Report, target: Path) -> None:

@@ -31,15 +31,16 @@ def target(name: str) -> Target:
     if name.startswith(targets.FAULTS):
         known, fault = [one.name for one in seeded.catalogue()], name.removeprefix(targets.FAULTS)
         if known and fault not in known:
-            near = [one for one in known if fault in one] or get_close_matches(fault, known) or known
-            raise Stop(f"target {name}: no such fault; {'perhaps' if len(near) < len(known) else 'there are'} {', '.join(near)}")
+            near = [one for one in known if fault in one] or get_close_matches(fault, known)
+            some = f"perhaps {', '.join(near)}" if near and fault else f"there are {len(known)}, among them {', '.join(known[:3])}; `slotwise mutate` tries them all"
+            raise Stop(f"target {name}: no such fault; {some}")
     return targets.load(name)
 
 
 def read_trace(path: Path) -> Trace:
     """Raises TraceError for what is no trace."""
     if not path.is_file():
-        raise Stop(f"{path}: no such file")
+        raise Stop(f"{path}: {'a folder, expected a trace' if path.is_dir() else 'no such file'}")
     return trace.read(path)
 
 

@@ -1,11 +1,10 @@
 """`slotwise emit-test`: a trace as a pytest file, red while its target fails, green once it does not."""
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from slotwise.cli import choices
-from slotwise.cli.output import Stop, say
+from slotwise.cli.output import Stop, raw, say
 from slotwise.fuzz.emit import emit_test
 from slotwise.fuzz.judges import Finding
 from slotwise.fuzz.recording import recorded
@@ -23,7 +22,7 @@ def run(file: Path, target: str) -> int:
     failure = replay(read, loaded, str(file)).failure
     if failure is None:
         say(f"{file}: nothing fails on {target}: the test says that it stays so")
-    sys.stdout.write(emit_test(failure or passing(loaded, read), target))
+    raw(emit_test(failure or passing(loaded, read), target))
     return 0
 
 

@@ -1,13 +1,11 @@
 """`slotwise fuzz`: search for a sequence of commands on which a target differs from the reference, or breaks a law."""
 from __future__ import annotations
 
-import multiprocessing
 import re
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 from slotwise.cli import choices, fuzz_tap, store
 from slotwise.cli.output import Stop, count, data, plural, progress, runs_as_json, say, table, worst
 from slotwise.cli.rules import CAMPAIGN
-from slotwise.fuzz import floors, seeded, targets
+from slotwise.fuzz import floors, processes, seeded, targets
 from slotwise.fuzz.explain import explain
 from slotwise.fuzz.floors import Missed
 from slotwise.fuzz.report import Failure, Report
@@ -45,6 +43,8 @@ class Job:
 
 
 def run(mechanism: str | None, target: str, profile: str | None, seconds: float | None, steps: int | None, seed: int | None, workers: int, json: bool, tap: str | None = None) -> int:
+    if seconds is not None and steps is not None:
+        raise Stop("fuzz: expected --seconds or --steps, not both")
     loaded = choices.target(target)
     chosen = profiles(loaded, mechanism, profile)
     if seconds is None and steps is None:
@@ -53,12 +53,17 @@ def run(mechanism: str | None, target: str, profile: str | None, seconds: float 
         seed = 0 if steps is not None else secrets.randbelow(1_000_000)
     jobs = [Job(target, one, seconds, share(steps, workers, shard), seed + shard, shard) for one in chosen for shard in range(workers)]
     say(f"{plural(len(chosen), 'profile')} on {target}, {f'{steps:,} steps' if steps is not None else f'{seconds:g} s'} each, seed {seed}")
-    reports = searched(jobs, workers) if tap is None else watched(jobs, workers, tap)
-    remember(reports)
-    if json:
-        runs_as_json([as_object(report, profile) for report, profile in zip(reports, chosen, strict=True)])
-    else:
-        show(reports)
+    reports: list[Report] = []
+    try:
+        for report in searched(jobs, workers) if tap is None else watched(jobs, workers, tap):
+            reports.append(report)
+    finally:                                 # an interrupt loses nothing of what was found before
+        if reports:
+            remember(reports)
+        if json and reports:
+            runs_as_json([as_object(report, one) for report, one in zip(reports, chosen, strict=False)])
+        elif reports:
+            show(reports)
     return worst(report.exit for report in reports)
 
 
@@ -96,53 +101,67 @@ def search(job: Job, told: Callable[[Report], None] | None = None) -> Report:
     return campaign(targets.load(job.target), job.profile, steps=job.steps, seconds=job.seconds, seed=job.seed, floors_count=built_in(job.profile), progress=told)
 
 
-def searched(jobs: list[Job], workers: int) -> list[Report]:
-    """The reports of all jobs, one for each mechanism and profile."""
-    if workers > 1:
-        with ProcessPoolExecutor(workers) as pool:
-            found = list(pool.map(search, jobs))
-    else:
-        found = list(one_by_one(jobs))
-    return [merged(jobs[i].profile, found[i : i + workers]) for i in range(0, len(jobs), workers)]
+def searched(jobs: list[Job], workers: int) -> Iterator[Report]:
+    """The reports of all jobs, one for each mechanism and profile, each as soon as it is done."""
+    yield from one_by_one(jobs) if workers == 1 else together(jobs, workers, processes.side_by_side(search, jobs, workers))
+
+
+def together(jobs: list[Job], workers: int, shards: Iterable[Report]) -> Iterator[Report]:
+    """Each `workers` of them are of one profile."""
+    found: list[Report] = []
+    for place, shard in enumerate(shards):
+        found.append(shard)
+        if len(found) == workers:
+            yield merged(jobs[place].profile, found)
+            found = []
 
 
 def one_by_one(jobs: list[Job], board: fuzz_tap.Board | None = None) -> Iterator[Report]:
     with progress() as shown:
         for place, job in enumerate(jobs):
             line = None if shown is None else shown.add_task(job.title, total=job.steps or job.seconds, note="")
+            so_far: list[Report] = []
 
-            def told(report: Report, place: int = place, job: Job = job, line: Any = line) -> None:
+            def told(report: Report, place: int = place, job: Job = job, line: Any = line, so_far: list[Report] = so_far) -> None:
+                so_far[:] = [report]
                 if shown is not None:
                     shown.update(line, completed=report.steps if job.steps else report.seconds, note=f"{count(report.steps)} steps, {count(report.steps_per_s)}/s")
                 if board is not None:
                     board.told(place, report)
 
-            yield search(job, told)
+            try:
+                found = search(job, told)
+            except KeyboardInterrupt:
+                yield from so_far
+                raise
+            yield found
             if shown is not None and line is not None:
                 shown.remove_task(line)
 
 
-def watched(jobs: list[Job], workers: int, where: str) -> list[Report]:
+def watched(jobs: list[Job], workers: int, where: str) -> Iterator[Report]:
     """As `searched`, while it can be watched on a socket."""
     board = fuzz_tap.Board(jobs, workers)
-    found = []
     with fuzz_tap.tapped(board, where):
-        for place, report in enumerate(one_by_one(jobs, board) if workers == 1 else side_by_side(jobs, workers, board)):
-            board.told(place, report, result(report))
-            for failure in report.failures:
-                if not board.knows(failure):
-                    board.found(failure, keep_failure(failure))
-            found.append(report)
-    return [merged(jobs[i].profile, found[i : i + workers]) for i in range(0, len(jobs), workers)]
+        yield from together(jobs, workers, told_to(board, one_by_one(jobs, board) if workers == 1 else side_by_side(jobs, workers, board)))
+
+
+def told_to(board: fuzz_tap.Board, shards: Iterable[Report]) -> Iterator[Report]:
+    for place, report in enumerate(shards):
+        board.told(place, report, result(report))
+        for failure in report.failures:
+            if not board.knows(failure):
+                board.found(failure, keep_failure(failure))
+        yield report
 
 
 def side_by_side(jobs: list[Job], workers: int, board: fuzz_tap.Board) -> Iterator[Report]:
-    """In processes that are started afresh, since this one has threads."""
-    with fuzz_tap.listening(board) as queue, ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), fuzz_tap.begin, (queue,)) as pool:
-        yield from pool.map(search_telling, range(len(jobs)), jobs)
+    with fuzz_tap.listening(board) as queue:
+        yield from processes.side_by_side(search_telling, enumerate(jobs), workers, fuzz_tap.begin, (queue,))
 
 
-def search_telling(place: int, job: Job) -> Report:
+def search_telling(placed: tuple[int, Job]) -> Report:
+    place, job = placed
     return search(job, fuzz_tap.telling(place))
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from slotwise.cli.ends import INTERRUPTED, ended
+from slotwise.cli.ends import INTERRUPTED, ended, one_line
+from slotwise.cli.examples import shown
 from slotwise.cli.output import say
 from slotwise.fuzz import exits
 
@@ -31,9 +32,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 
 def print_version(value: bool) -> None:
     if value:
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        print(f"slotwise {version('slotwise')}")
+        try:
+            print(f"slotwise {version('slotwise')}")
+        except PackageNotFoundError:
+            print("slotwise, not installed: run from its sources")
         raise typer.Exit
 
 
@@ -45,14 +49,14 @@ def options(
     pass
 
 
-@app.command()
+@app.command(**shown("fuzz"))
 def fuzz(
     mechanism: MechanismArgument = None,
     target: TargetOption = "native",
     profile: ProfileOption = None,
-    seconds: Annotated[float | None, typer.Option(min=0.1, metavar="S", help="For so long: 30, or 6 for each of several profiles.", show_default=False)] = None,
-    steps: Annotated[int | None, typer.Option(min=1, metavar="N", help="For so many steps instead.", show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Where the search begins: 0 with --steps, else a fresh one.", show_default=False)] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, metavar="S", help="How many seconds to search: 30, or 6 for each of several profiles, if left out.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many steps (commands) to search, instead of seconds.", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Where the search begins. The same seed and steps do the same; if left out, 0 with --steps, else a fresh one.", show_default=False)] = None,
     workers: Annotated[int, typer.Option(min=1, max=256, metavar="W", help="Processes that search side by side, each from a seed of its own.")] = 1,
     json: JsonOption = False,
     tap: Annotated[str | None, typer.Option("--tap", metavar="SOCKET|auto", help="Show the search on this Unix socket while it runs, for slotwise watch --attach; auto: one in the temporary folder.", show_default=False)] = None,
@@ -63,7 +67,7 @@ def fuzz(
     return run(mechanism, target, profile, seconds, steps, seed, workers, json, tap)
 
 
-@app.command()
+@app.command(**shown("replay"))
 def replay(file: TraceArgument, target: TargetOption = "native", json: JsonOption = False) -> int:
     """Run a trace on a target, and compare with the reference, the laws and what the trace recorded."""
     from slotwise.cli.replay import run
@@ -71,7 +75,7 @@ def replay(file: TraceArgument, target: TargetOption = "native", json: JsonOptio
     return run(file, target, json)
 
 
-@app.command()
+@app.command(**shown("shrink"))
 def shrink(
     file: TraceArgument,
     target: TargetOption = "native",
@@ -83,7 +87,7 @@ def shrink(
     return run(file, target, output)
 
 
-@app.command("emit-test")
+@app.command(**shown("emit-test"))
 def emit_test(file: TraceArgument, target: TargetOption = "native") -> int:
     """Print a pytest file that plays the trace and expects what the reference says."""
     from slotwise.cli.emit_test import run
@@ -91,7 +95,7 @@ def emit_test(file: TraceArgument, target: TargetOption = "native") -> int:
     return run(file, target)
 
 
-@app.command()
+@app.command(**shown("rules"))
 def rules(
     mechanism: MechanismArgument = None,
     json: JsonOption = False,
@@ -103,7 +107,7 @@ def rules(
     return run(mechanism, json, html)
 
 
-@app.command()
+@app.command(**shown("explore"))
 def explore(
     mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", help="admission, batching or spin.", show_default=False)],
     scope: Annotated[str, typer.Option("--scope", metavar="tiny|small", help="How much there is to put in order.")] = "tiny",
@@ -118,11 +122,11 @@ def explore(
     return run(mechanism, scope, depth, target, profile, json)
 
 
-@app.command()
+@app.command(**shown("mutate"))
 def mutate(
     mechanism: MechanismArgument = None,
     side: Annotated[str, typer.Option("--side", metavar="native|spec", help="native: seeded faults of the engine; spec: small mistakes in the rules.")] = "native",
-    every: Annotated[int, typer.Option(min=1, metavar="N", help="Only each N-th mutant of the spec.")] = 1,
+    every: Annotated[int, typer.Option(min=1, metavar="N", help="With --side spec: only each N-th mistake.")] = 1,
     workers: Annotated[int, typer.Option(min=1, max=256, metavar="W", help="Processes side by side.")] = 2,
     json: JsonOption = False,
 ) -> int:
@@ -132,7 +136,7 @@ def mutate(
     return run(mechanism, side, every, workers, json)
 
 
-@app.command()
+@app.command(**shown("simulate"))
 def simulate(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="heavy-root, neutral, fan-out, fan-in, bottleneck, long-prefill, mixed-duration; steps-200, fan-out-200, fan-out-200-flat, fan-out-200-mc50, nested-waves; or a .json file.", show_default=False)],
     profile: AdmissionProfileOption = None,
@@ -145,9 +149,9 @@ def simulate(
     return run(scenario, profile, engine, json)
 
 
-@app.command()
+@app.command(**shown("bench"))
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these.", show_default=False)] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these; a wrong name lists all. All, if left out.", show_default=False)] = None,
     picture: Annotated[Path | None, typer.Option("--picture", metavar="FILE", help="With spin: draw its frontier, as SVG or PNG.", show_default=False)] = None,
     blocks: Annotated[int | None, typer.Option("--blocks", min=2, max=1000, metavar="N", help="With spin: repetitions of every arm on every trace; 4, if left out.", show_default=False)] = None,
     json: JsonOption = False,
@@ -158,14 +162,14 @@ def bench(
     return run(names or [], json, picture, blocks)
 
 
-@app.command()
+@app.command(**shown("watch"))
 def watch(
-    where: Annotated[str | None, typer.Argument(metavar="FILE|URL", help="A trace, an event log of data-designer's scheduler, a report of slotwise fuzz; or a Prometheus endpoint.", show_default=False)] = None,
+    where: Annotated[str | None, typer.Argument(metavar="FILE|URL", help="A recording, a trace, an event log of data-designer's scheduler, a report of slotwise fuzz; or a Prometheus endpoint.", show_default=False)] = None,
     attach: Annotated[str | None, typer.Option("--attach", metavar="SOCKET", help="A running scheduler's socket.", show_default=False)] = None,
-    once: Annotated[bool, typer.Option("--once", help="One look, and no screen. Ends with 0, 1 as --fail-on says, 2 cannot attach, 3 no data.")] = False,
-    format: Annotated[str, typer.Option("--format", metavar="text|json", help="Of the look.")] = "text",
-    seconds: Annotated[float, typer.Option("--for", min=0.1, max=86400, metavar="S", help="How long a live scheduler is looked at; a recording is played to its end.")] = 1.0,
-    fail_on: Annotated[str | None, typer.Option("--fail-on", metavar="warn|alarm", help="End with 1 if anything is so bad.", show_default=False)] = None,
+    once: Annotated[bool, typer.Option("--once", help="Print one look, without a screen. Ends with 0, 1 as --fail-on says, 2 cannot attach, 3 no data.")] = False,
+    format: Annotated[str, typer.Option("--format", metavar="text|json", help="Of the one look.")] = "text",
+    seconds: Annotated[float, typer.Option("--for", min=0.1, max=86400, metavar="S", help="How many seconds a live scheduler is looked at; a recording is played to its end.")] = 1.0,
+    fail_on: Annotated[str | None, typer.Option("--fail-on", metavar="warn|alarm", help="End with 1 if anything is that bad, or worse.", show_default=False)] = None,
     allow: Annotated[list[str] | None, typer.Option("--allow", metavar="CODE", help="Say nothing of this lint.", show_default=False)] = None,
     warn: Annotated[list[str] | None, typer.Option("--warn", metavar="CODE=value", help="Another limit for this lint.", show_default=False)] = None,
     ascii: Annotated[bool, typer.Option("--ascii", help="Of the screen: nothing but ASCII. (NO_COLOR is respected too.)")] = False,
@@ -180,12 +184,12 @@ def watch(
     return run(Wanted(where, attach, once, format, seconds, fail_on, tuple(allow or ()), tuple(warn or ()), ascii, program, demo, against, web))
 
 
-@app.command()
+@app.command(**shown("record"))
 def record(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The recording to make, *.parquet.", show_default=False)],
     broken: Annotated[Path | None, typer.Argument(metavar="FILE", help="A recording that its program could not close, *.arrows.", show_default=False)] = None,
     attach: Annotated[str | None, typer.Option("--attach", metavar="SOCKET", help="A running scheduler's socket: its snapshots are recorded until it ends, or Ctrl-C.", show_default=False)] = None,
-    seconds: Annotated[float | None, typer.Option("--for", min=0.1, max=31_536_000, metavar="S", help="For no longer than so.", show_default=False)] = None,
+    seconds: Annotated[float | None, typer.Option("--for", min=0.1, max=31_536_000, metavar="S", help="How many seconds at most.", show_default=False)] = None,
 ) -> int:
     """Record a running scheduler's snapshots, or close a recording whose program was killed; slotwise watch replays both."""
     from slotwise.cli.record import run
@@ -193,17 +197,19 @@ def record(
     return run(broken, output, attach, seconds)
 
 
-@app.command()
+@app.command(**shown("ci"))
 def ci(
-    junit: Annotated[Path | None, typer.Option("--junit", metavar="F", help="Write JUnit XML here.", show_default=False)] = None,
-    steps: Annotated[int, typer.Option(min=1000, metavar="N", help="For each mechanism and profile.")] = 100_000,
-    golden: Annotated[Path, typer.Option("--golden", metavar="DIR", help="Traces to replay; skipped if there is no such folder.")] = Path("tests/golden"),
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="F", help="Write JUnit XML into this file: every check.", show_default=False)] = None,
+    sarif: Annotated[Path | None, typer.Option("--sarif", metavar="F", help="Write SARIF 2.1.0 into this file: what failed, by rule and law.", show_default=False)] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="DIR", help="Write a page, ci.html, into this folder: every check, and the whole of what failed.", show_default=False)] = None,
+    steps: Annotated[int, typer.Option(min=1000, metavar="N", help="Steps (commands) for each mechanism and profile.")] = 100_000,
+    golden: Annotated[Path | None, typer.Option("--golden", metavar="DIR", help="Traces to replay; tests/golden, if left out and there.", show_default=False)] = None,
     target: TargetOption = "native",
 ) -> int:
     """Everything that a commit must not break, at fixed seeds and steps: lockstep, laws, floors, golden traces, canaries."""
     from slotwise.cli.ci import run
 
-    return run(junit, steps, golden, target)
+    return run(junit, sarif, html, steps, golden, target)
 
 
 COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None]
@@ -221,10 +227,12 @@ def run(arguments: list[str]) -> int:
             message = " ".join(error.format_message().split())
             if message.startswith("No such command"):
                 message += f" There are {', '.join(COMMANDS)}."
-            say(f"{context.command_path if context else 'slotwise'}: {message}")
+            say(f"{context.command_path if context else 'slotwise'}: {one_line(message)}")
             return exits.USAGE
         except typer.Abort:
             raise KeyboardInterrupt from None
+        except SystemExit:                     # typer's answer to a reader of the help who has gone
+            return exits.CLEAN
         if code == INTERRUPTED:                # newer typers take the interrupt themselves
             raise KeyboardInterrupt
         return code

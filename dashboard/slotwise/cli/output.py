@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slotwise.fuzz import exits
@@ -28,19 +31,69 @@ def worst(codes: Iterable[int]) -> int:
     return min(codes, key=GRAVEST_FIRST.index, default=exits.CLEAN)
 
 
+#: What moves the cursor, changes colours or the direction of writing: a name may have it, a terminal must not get it.
+_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def shown(text: str) -> str:
+    """Lines with control characters by their number."""
+    return _UNSHOWN.sub(lambda found: f"\\x{ord(found[0]):02x}" if ord(found[0]) < 0x100 else f"\\u{ord(found[0]):04x}", text)
+
+
 def say(*lines: str) -> None:
     """Talk, on stderr."""
     for line in lines:
-        print(line, file=sys.stderr)
+        print(shown(line), file=sys.stderr)
 
 
 def data(text: str) -> None:
-    """Data, on stdout."""
-    print(text)
+    """Data for a person, on stdout."""
+    raw(f"{shown(text)}\n")
 
 
 def as_json(value: object) -> None:
-    print(json.dumps(value, ensure_ascii=False))
+    raw(f"{json.dumps(value, ensure_ascii=False)}\n")
+
+
+def raw(text: str) -> None:
+    """Data to the letter, on stdout. If whoever reads it has gone, the command goes on, and ends as it would have. Raises Stop for a full disk."""
+    _onto_stdout(lambda: sys.stdout.write(text))
+
+
+def flush() -> None:
+    """As `raw`."""
+    _onto_stdout(sys.stdout.flush)
+
+
+def _onto_stdout(does: Callable[[], object]) -> None:
+    try:
+        does()
+    except BrokenPipeError:
+        hang_up()
+    except OSError as error:
+        hang_up()
+        raise Stop(f"stdout: {error.strerror}") from None
+
+
+def hang_up() -> None:
+    """Nothing reaches stdout any more, also not what is still in its buffer."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def writable(option: str, path: Path) -> None:
+    """Raises Stop now, rather than when all is done, if the file that an option names cannot be written. Makes its folder, but not the file."""
+    there = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise Stop(f"{option} {path}: {error.strerror}") from None
 
 
 def runs_as_json(runs: Sequence[object]) -> None:

@@ -1,11 +1,10 @@
 """`slotwise shrink`: a failing trace, as short as it goes while the same rule or law fails."""
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from slotwise.cli import choices
-from slotwise.cli.output import plural, say
+from slotwise.cli.output import plural, raw, say, writable
 from slotwise.fuzz.explain import explain
 from slotwise.fuzz.replay import check
 from slotwise.fuzz.shrink import shrink_trace
@@ -15,12 +14,14 @@ from slotwise.spec import trace
 def run(file: Path, target: str, output: Path | None) -> int:
     loaded, read = choices.target(target), choices.read_trace(file)
     check(read, loaded, str(file))
+    if output is not None:
+        writable("-o", output)
     failure = shrink_trace(loaded, read)
     if failure is None:
         say(f"{file}: nothing fails on {target}, so there is nothing to shrink")
         return 0
     if output is None:
-        sys.stdout.write(trace.encode(failure.trace).decode())
+        raw(trace.encode(failure.trace).decode())
     else:
         trace.write(output, failure.trace)
     say(explain(failure).rstrip(), "")

@@ -8,10 +8,8 @@ round a loop without end is *endless*, and counted apart.
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -19,6 +17,7 @@ from typing import Any
 
 from slotwise.fuzz import exits, mutants, targets
 from slotwise.fuzz.mutants import Copy, Endless, Mutant
+from slotwise.fuzz.processes import side_by_side
 from slotwise.fuzz.searches import search_of
 from slotwise.fuzz.swarm import HALF, Swarm, seed_of
 from slotwise.fuzz.target import Target, TargetError
@@ -147,8 +146,7 @@ def _judge(mutant: Mutant) -> Outcome:
 
 def outcomes(chosen: Sequence[Mutant], target: str = "native", *, workers: int = 2, episodes: int = EPISODES, mechanism: str = "admission") -> Iterator[Outcome]:
     """Every mutant's, in order. What comes does not depend on the number of workers."""
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (target, episodes, mechanism)) as pool:
-        yield from pool.map(_judge, chosen, chunksize=4)
+    yield from side_by_side(_judge, chosen, workers, _begin, (target, episodes, mechanism))
 
 
 @dataclass(slots=True)

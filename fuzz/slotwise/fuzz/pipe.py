@@ -49,7 +49,10 @@ class Program:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            words = shlex.split(self.name.removeprefix(PREFIX))
+            try:
+                words = shlex.split(self.name.removeprefix(PREFIX))
+            except ValueError as error:
+                raise TargetError(f"target {self.name}: {error}") from None
             if not words:
                 raise TargetError(f"target {self.name}: no command")
             try:

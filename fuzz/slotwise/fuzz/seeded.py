@@ -7,15 +7,14 @@ shortest trace that is known to show each fault; a shrunk trace is *near* if it 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from slotwise.fuzz import targets
+from slotwise.fuzz.processes import side_by_side
 from slotwise.fuzz.searches import SEARCHES
 from slotwise.fuzz.shrink import shrink
 from slotwise.fuzz.walker import campaign
@@ -104,8 +103,7 @@ def _find(run: tuple[Fault, str]) -> Found:
 
 def search(faults: Sequence[Fault] | None = None, *, workers: int = 2) -> Iterator[Found]:
     """Each fault under each of its profiles, in the order of the catalogue."""
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(_find, runs(faults))
+    yield from side_by_side(_find, runs(faults), workers)
 
 
 def shorter(seeds: int, faults: Sequence[Fault] | None = None, *, workers: int = 2) -> dict[str, dict[str, int]]:
@@ -113,10 +111,9 @@ def shorter(seeds: int, faults: Sequence[Fault] | None = None, *, workers: int =
     before = shortest()
     known = {fault.name: dict(before[fault.name]) for fault in catalogue() if faults is not None and fault not in faults and fault.name in before}
     tries = [(fault, profile, seed) for fault, profile in runs(faults) for seed in range(1, seeds + 1)]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        for (fault, profile, _), length in zip(tries, pool.map(_length, tries, chunksize=4), strict=True):
-            lengths = known.setdefault(fault.name, {})
-            lengths[profile] = min(length, lengths.get(profile, length), before.get(fault.name, {}).get(profile, length))
+    for (fault, profile, _), length in zip(tries, side_by_side(_length, tries, workers), strict=True):
+        lengths = known.setdefault(fault.name, {})
+        lengths[profile] = min(length, lengths.get(profile, length), before.get(fault.name, {}).get(profile, length))
     return known
 
 

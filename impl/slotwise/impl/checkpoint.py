@@ -14,6 +14,7 @@ from types import TracebackType
 import msgspec
 
 from slotwise.impl._native import Batcher
+from slotwise.impl.arguments import wrong
 from slotwise.impl.checkpoint_client import Answer, CheckpointError, Client, Misuse, Page, Update, error_of
 from slotwise.impl.checkpoint_drive import Driving
 from slotwise.impl.checkpoint_record import Recorded, Sink
@@ -48,6 +49,13 @@ class CheckpointBatcher(Driving):
             if profile not in v.PROFILES:
                 raise ValueError(f"no profile is called {profile!r}; there are {', '.join(v.PROFILES)}")
             profile = v.PROFILES[profile]
+        for argument, given, fits, expected in (
+            ("client", client, all(callable(getattr(client, way, None)) for way in ("checkpoint", "fetch")), "a Client, with `checkpoint` and `fetch`"),
+            ("profile", profile, isinstance(profile, v.Profile), "a Profile of batching or its name"), ("token", token, isinstance(token, str), "a string"), ("name", name, isinstance(name, str), "a string"),
+            ("record", record, record is None or hasattr(record, "write"), "what has `write`"), ("clock", clock, callable(clock), "a function that gives nanoseconds"),
+        ):  # fmt: skip
+            if not fits:
+                raise wrong(argument, expected, given)
         self.profile, ahead = profile, time.time_ns() if hint is None else hint
         engine = Batcher(profile, token=token, hint=ahead) if record is None else Recorded(profile, v.Setup(token, ahead), record)
         super().__init__(client, engine, clock, callers_drive, name)
@@ -91,6 +99,8 @@ class CheckpointBatcher(Driving):
         with self._lock:
             if self._kept.is_empty(id):
                 raise Misuse(f"{id}: an empty update and a refresh of one name cannot be told apart")
+            if isinstance(self.profile.discipline, v.Shipped) and self._kept.is_refreshed(id):     # it would accept it, and nobody could say whose an answer is
+                raise error_of("duplicate", id, self._first)
             (answer,) = self._engine.refresh(id, key, due, owner, index, at=self.now())
             why = self._refused(answer)
             if answer[0] == "accepted" and why is None:

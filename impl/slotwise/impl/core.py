@@ -17,6 +17,7 @@ import anyio.lowlevel
 
 from slotwise.impl._native import Admission
 from slotwise.impl.admission_record import Recorded
+from slotwise.impl.arguments import noted
 from slotwise.impl.errors import Expired, JobCancelled, Refused
 from slotwise.impl.jobs import Job
 from slotwise.impl.loops import Bell
@@ -234,6 +235,7 @@ class Core:
             self._meter.due = True           # the caller is a worker that goes on to look, or sees to it
 
     def _failed(self, job: Job[Any], error: Exception) -> int:
+        noted(error, job._function, job.id)
         at = self._now()
         self._release(job, at)
         if job._asked is not None:

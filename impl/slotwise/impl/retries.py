@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from random import Random
 
 
@@ -18,8 +19,10 @@ class Retry:
     jitter: float = 0.5
 
     def __post_init__(self) -> None:
-        if not self.on or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in self.on):
-            raise ValueError(f"on must name exceptions, found {self.on!r}")
+        if not self.on or not isinstance(self.on, tuple) or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in self.on):
+            raise ValueError(f"on must name exceptions in a tuple, as (ConnectionError,), found {self.on!r}")
+        if not isinstance(self.tries, int) or not all(isinstance(number, int | float) and isfinite(number) for number in (self.first, self.factor, self.most, self.jitter)):
+            raise ValueError(f"expected tries to be an integer, first, factor, most and jitter to be finite numbers, found {self}")
         if self.tries < 1 or self.first < 0 or self.factor < 1 or self.most < 0 or not 0 <= self.jitter <= 1:
             raise ValueError(f"expected tries >= 1, first >= 0, factor >= 1, most >= 0 and jitter in 0..1, found {self}")
 

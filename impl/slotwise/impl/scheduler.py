@@ -33,8 +33,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, TypeVar
 
 import anyio
-import msgspec
 
+from slotwise.impl import arguments as checks
 from slotwise.impl import snapshot as s
 from slotwise.impl.admission_record import Recorded
 from slotwise.impl.checkpoint_record import Sink
@@ -75,7 +75,7 @@ class Scheduler(Core):
     thousands of jobs wait.) `tap` is the socket's path, True for the default, or False; left out, it is what the environment's SLOTWISE_TAP names
     (`slotwise watch --run` does that), or none. `tape` gets all events. `recording` is a file's path,
     run.parquet: while the scheduler runs, run.arrows grows, and becomes run.parquet at the end (needs pyarrow).
-    Raises ValueError for what makes no sense.
+    Raises ValueError or TypeError for what makes no sense, in a line that names the argument.
     """
 
     def __init__(
@@ -87,9 +87,10 @@ class Scheduler(Core):
             if profile not in v.PROFILES:
                 raise ValueError(f"no profile is called {profile!r}; there are {', '.join(v.PROFILES)}")
             profile = v.PROFILES[profile]
-        self.name, self._profile, self._capacity = name, profile, dict(capacity)
-        if not self._capacity:
-            raise ValueError("capacity names no resource")
+        elif not isinstance(profile, v.Profile):
+            raise checks.wrong("profile", "a Profile or its name", profile)
+        checks.scheduler(seed=seed, name=name, lost=lost, check=check, record=record, tap=tap, tape=tape, recording=recording, clock=clock, retry=retry)
+        self.name, self._profile, self._capacity = name, profile, checks.capacity(capacity)
         self._recorder: Recorder | None = None
         if recording is not None:
             from slotwise.impl.recording import Recorder
@@ -99,14 +100,14 @@ class Scheduler(Core):
                 raise ValueError("tape or recording, not both: what is recorded is taken from the tape")
             tape = self._recorder.tape
         super().__init__(profile, self._capacity, seed, lost == "raise", tape)
-        self._retry, self._seed, self._slo = retry, seed, round(slo * 1e9)
+        self._retry, self._seed, self._slo = retry, seed, checks.seconds("slo", slo, least=0)
         self._record, self._check, self._tap_at, self._given_clock = record, "raise" if check is True else check, tap, clock
         self._file: BinaryIO | None = None
         self._default: Shape | None = self._meter.shape(dict.fromkeys(self._capacity, 1)) if len(self._capacity) == 1 else None
-        for group in groups:
+        for group in checks.specifications(groups):
             if group.name in self._meter.groups:
                 raise ValueError(f"group {group.name} is specified twice")
-            self._group(_sound(group), 0)
+            self._group(group, 0)
         self._sources: list[Rows] = []
         self._divergences: list[s.Divergence] = []
         self._tap: Tap | None = None
@@ -185,6 +186,8 @@ class Scheduler(Core):
 
     async def shutdown(self, grace: float = 0.0) -> None:
         """Take no more jobs, wait at most so many seconds, and cancel what is left. Everything is over when it returns."""
+        if not isinstance(grace, int | float):
+            raise checks.wrong("grace", "a number of seconds", grace)
         self._close()
         with anyio.move_on_after(grace):
             await self._until_empty()
@@ -202,28 +205,39 @@ class Scheduler(Core):
         now, waiting and pauses included. `forget`: nobody will ask for its result, and its error is nobody's business.
         Raises Refused or Closed."""
         if self._state != "running":
-            raise self._crash if isinstance(self._crash, Divergence) else Closed(f"{self.name} is {self._state}")
+            raise self._crash if isinstance(self._crash, Divergence) else Closed(f"{self.name} is {self._state}" + (": `async with` opens it" if self._state == "new" else ""))
+        if not callable(function):
+            raise checks.function_of(function)
+        if retry is not None:
+            checks.retrying(retry)
         at = self._now()
         if needs is None:
             shape = self._default
             if shape is None:
                 raise ValueError(f"needs must say which of {', '.join(self._capacity)}")
         else:
-            shape = self._meter.shape({needs: 1} if isinstance(needs, str) else dict(needs))
-        row = self._meter.groups.get(group) or self._group(Group(group), at)
+            try:
+                units = {needs: 1} if isinstance(needs, str) else dict(needs)
+            except (TypeError, ValueError):
+                raise checks.needs_of(needs) from None
+            shape = self._meter.shape(units)
+        due = None if deadline is None else at + checks.seconds("deadline", deadline)
+        row = self._meter.groups.get(group) or self._group(checks.sound(Group(group)), at)
         self._numbers += 1
         job: Job[T] = Job(self, f"{name}#{self._numbers}", row, shape, function, arguments, retry or self._retry, forget)
         self._enqueue(job, at)
         row.submitted += 1
         self._alive += 1
-        if deadline is not None:
-            job._timer = self._timers.add(at + round(deadline * 1e9), lambda: self._stop(job, "timed_out"))
+        if due is not None:
+            job._timer = self._timers.add(due, lambda: self._stop(job, "timed_out"))
         return job
 
     def specify(self, group: Group) -> None:
         """A group's specification from now on; the engine learns of it with the group's next job. Raises ValueError."""
+        if self._state == "new":
+            raise Closed(f"{self.name} is new: specify its groups where it is made, or in its `async with` block")
         at = self._now()
-        row = self._group(_sound(group), at)
+        row = self._group(checks.sound(group), at)
         self._meter.respecify(row, group, at)
         if self._tape is not None:
             self._tape.add(at, "specified", "", group.name, 0, group)
@@ -278,12 +292,16 @@ class Scheduler(Core):
 
     def attach(self, source: Rows) -> None:
         """Show its rows in snapshots."""
+        if not callable(getattr(source, "rows", None)):
+            raise checks.wrong("source", "what has `rows`: a checkpoint batcher's rows, or a SpinPool", source)
         self._sources.append(source)
 
     def snapshot(self) -> s.Snapshot:
         """Everything, now; in the scheduler's own thread. After the end it is the last one."""
         if self._last is not None:
             return self._last
+        if self._state == "new" and not hasattr(self, "_clock"):
+            raise Closed(f"{self.name} is new: there is nothing to see before its `async with` block")
         at = self._now()
         meter = self._meter
         resources, groups = meter.frozen_resources(at, self._begun), meter.frozen_groups(at, self._begun, self._engine.debts())
@@ -329,9 +347,3 @@ class Scheduler(Core):
         finally:
             answer.cancel()
 
-
-def _sound(group: Group) -> Group:
-    try:
-        return msgspec.convert(msgspec.to_builtins(group), Group)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"group {group.name}: {error}") from None

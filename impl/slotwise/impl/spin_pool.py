@@ -9,11 +9,13 @@ import msgspec
 
 from slotwise.impl import snapshot as s
 from slotwise.impl._native import Kernel, Pool, axpy, calibrate, spin_ns, sum_of_squares
+from slotwise.impl.arguments import wrong
 from slotwise.spec.spin_vocabulary import PROFILES, Average, BreakEven, Fixed, Guarded, Profile, Ratchet, Setup
 
 __all__ = ["Costs", "Kernel", "Policy", "SpinPool", "axpy", "calibrated", "spin_ns", "sum_of_squares"]
 
 Policy: TypeAlias = str | Profile | Ratchet | Fixed | BreakEven | Average | Guarded
+Policies = (str, Profile, Ratchet, Fixed, BreakEven, Average, Guarded)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _USUAL = Setup()
@@ -46,6 +48,14 @@ class SpinPool:
     def __init__(self, width: int, policy: Policy = "slotwise", *, costs: Costs | Literal["calibrate"] | None = None, name: str = "") -> None:
         if isinstance(costs, str) and costs != "calibrate":
             raise ValueError(f'costs must be Costs, "calibrate" or None, found {costs!r}')
+        if not isinstance(policy, Policies):
+            raise wrong("policy", "a Profile of spinning, its name, or one of Ratchet, Fixed, BreakEven, Average and Guarded, as BreakEven()", policy)
+        if not hasattr(width, "__index__"):
+            raise wrong("width", "a number of threads, 1 to 64", width)
+        if not isinstance(name, str):
+            raise wrong("name", "a string", name)
+        if costs is not None and not isinstance(costs, str) and (not isinstance(costs, tuple) or len(costs) != 3):
+            raise wrong("costs", 'Costs(park, wake, catch), "calibrate" or None', costs)
         if isinstance(policy, str | Profile):
             profile: Profile | str = policy
         else:

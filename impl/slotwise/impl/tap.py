@@ -188,6 +188,9 @@ def bound(path: Path) -> socket.socket:
             os.umask(mask)
         listener.setblocking(False)
         listener.listen(16)
+    except OSError as error:
+        listener.close()
+        raise OSError(error.errno or errno.EINVAL, error.strerror or str(error), str(path)) from None
     except BaseException:
         listener.close()
         raise

@@ -86,6 +86,8 @@ def decode(data: bytes, name: str = "trace") -> Trace:
     if not data:
         raise TraceError(f"{name}: line 1: the file is empty, expected a header")
     if not data.endswith(b"\n"):
+        if b"\n" in data:                   # what is no trace at all is not called truncated
+            _header(data.partition(b"\n")[0], name)
         raise TraceError(f"{name}: line {data.count(NEWLINE) + 1}: the file ends within a line; it is truncated")
     first, *rest = data[:-1].split(b"\n")
     header = _header(first, name)

@@ -7,6 +7,7 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from http.client import HTTPException
+from urllib.error import HTTPError
 
 import anyio
 import anyio.to_thread
@@ -49,10 +50,15 @@ class Endpoint:
         try:
             with urllib.request.urlopen(self.name, timeout=self.patience) as answer:
                 page: bytes = answer.read(LARGEST + 1)
+                missing = answer.length or 0         # of what its header promised
+        except HTTPError as error:
+            raise SourceError(self.name, f"cannot be read: HTTP {error.code} {' '.join(str(error.reason).split())[:200]}") from None
         except (OSError, ValueError, HTTPException) as error:
             raise SourceError(self.name, f"cannot be read: {getattr(error, 'reason', None) or error}") from None
         if len(page) > LARGEST:
             raise SourceError(self.name, f"a page of more than {LARGEST:,} bytes: refused")
+        if missing:
+            raise SourceError(self.name, f"broken off after {len(page):,} of {len(page) + missing:,} bytes")
         return page
 
     def read(self, page: bytes) -> Samples:

@@ -40,6 +40,8 @@ def find(where: str) -> Source:
         from slotwise.dashboard.observe.sources.prometheus import Endpoint
 
         return Endpoint(where)
+    if not where:
+        raise SourceError("''", "expected a socket, a file or a URL")
     path = Path(where)
     try:
         mode = path.stat().st_mode
@@ -50,7 +52,7 @@ def find(where: str) -> Source:
 
         return Socket(where)
     if not stat.S_ISREG(mode):
-        raise SourceError(where, "neither a socket nor a file")
+        raise SourceError(where, "a folder, expected a socket, a file or a URL" if stat.S_ISDIR(mode) else "neither a socket nor a file")
     if path.suffix in RECORDINGS:
         from slotwise.dashboard.observe.sources.recording import RecordingFile
 
@@ -74,6 +76,8 @@ def _of_file(path: Path) -> Source:
             first = file.readline(1 << 20)
     except OSError as error:
         raise SourceError(str(path), error.strerror or "cannot be read") from None
+    if not first:
+        raise SourceError(str(path), "an empty file")
     for kind, is_one in ((trace.TraceFile, trace.is_one), (event_log.EventLog, event_log.is_one), (campaign.CampaignReport, campaign.is_one)):
         if is_one(first):
             return kind(str(path))

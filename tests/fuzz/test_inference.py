@@ -1,6 +1,7 @@
 """The loopback inference server: the protocol, its capacity and its refusals, what it counts, and requests that are wrong."""
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
@@ -17,7 +18,7 @@ pytest.importorskip("uvicorn")
 
 import httpx
 
-from slotwise.fuzz.inference import LARGEST, Endpoint, Inference, reply
+from slotwise.fuzz.inference import LARGEST, App, Endpoint, Inference, reply
 from slotwise.fuzz.served import with_our_path
 
 CHAT = "/v1/chat/completions"
@@ -65,6 +66,31 @@ def test_the_protocol(http: httpx.Client) -> None:
     assert reply("fast", "a") != reply("fast", "b") != reply("slow", "b")
     assert [model["id"] for model in http.get("/v1/models").json()["data"]] == ["slow", "fast", "endless"]
     assert stats(http)["requests"] == stats(http)["answered"] == {"slow": 0, "fast": 1, "endless": 0}
+
+
+def test_a_models_time_runs_from_the_arrival() -> None:
+    """One that came an hour ago is due, however long its models take; what was the server's own is counted."""
+
+    async def main() -> dict[str, Any]:
+        it = App(Endpoint(times={"slow": 3600.0}))
+        sent: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            if sent:
+                await asyncio.sleep(3600)
+            sent.append("the request")
+            return {"type": "http.request", "body": json.dumps(asked("slow")).encode()}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message.get("status", "the answer"))
+
+        scope = {"type": "http", "method": "POST", "path": CHAT, "headers": [], "state": {"arrived": time.monotonic() - 3601}}
+        await asyncio.wait_for(it(scope, receive, send), 60)
+        assert sent == ["the request", 200, "the answer"]
+        return it.stats()
+
+    seen = asyncio.run(main())
+    assert (seen["answered"], seen["active"], seen["late_ms"]["mean"] >= 1000) == ({"slow": 1}, 0, True)
 
 
 def test_a_request_beyond_the_capacity_is_refused_and_counted(http: httpx.Client) -> None:

@@ -23,6 +23,7 @@ from slotwise.fuzz.loopback import Behaviour, Service
 from slotwise.fuzz.served import with_our_path
 from slotwise.impl import snapshot as s
 from slotwise.impl.scheduler import Scheduler
+from slotwise.impl.spin_pool import SpinPool
 
 both = pytest.mark.parametrize("backend", ["trio", "asyncio"])
 CAPACITY = 3
@@ -45,7 +46,7 @@ def test_slow_to_fast(backend: str, url: str) -> None:
     async def main() -> None:
         async with dag.Client(url) as client:
             await client.stats(reset=True)
-            async with Scheduler({dag.LLM: CAPACITY}, dag.SLOW_TO_FAST, check=True) as it:
+            async with Scheduler({dag.LLM: CAPACITY}, dag.slow_to_fast_groups(CAPACITY), check=True) as it:
                 answers = await dag.slow_to_fast(it, client, 10)
                 shot = it.snapshot()
             stats = await client.stats()
@@ -87,6 +88,13 @@ def test_the_demo(backend: str, url: str, tmp_path: Path, monkeypatch: pytest.Mo
             await super().shutdown(grace)
 
     monkeypatch.setattr(demo, "Scheduler", Watched)
+    pools: list[SpinPool] = []
+
+    def pool_of(*arguments: Any, **named: Any) -> SpinPool:
+        pools.append(SpinPool(*arguments, **named))
+        return pools[-1]
+
+    monkeypatch.setattr(demo, "SpinPool", pool_of)
 
     async def main(durable: str) -> dict[str, Any]:
         async with dag.Client(url) as client:
@@ -98,15 +106,27 @@ def test_the_demo(backend: str, url: str, tmp_path: Path, monkeypatch: pytest.Mo
         names = [name for request in durable.requests() for name in request]
     assert (found["records"], found["durable"], found["leases"], found["left"]) == (12, 12, 0, 0)
     assert (found["peak"], found["over_capacity"]) == (CAPACITY, 0)
-    assert sorted(names) == sorted(f"r{i}{what}" for i in range(12) for what in ("", ".draft", ".judges", *([".human"] if i % 4 == 0 else [])))
+    assert sorted(names) == sorted(f"r{i}{what}" for i in range(12) for what in ("", ".draft", ".judges", ".score", *([".human"] if i % 4 == 0 else [])))
     (shot,) = shots
     groups = {group.name: group for group in shot.groups}
     assert {groups[f"judge-{judge}"].finished for judge in dag.Reviewed.JUDGES} == {groups["draft"].finished} == {groups["summary"].finished} == {12}
     assert all(groups[name].started for name in ("chat", "nightly", "import"))
     assert groups["nightly"].running <= 2
     (batcher,) = shot.batchers
-    assert (batcher.updates, batcher.refreshes) == (12 * 3 + 3, 3)
+    assert (batcher.updates, batcher.refreshes) == (12 * 4 + 3, 3)
     assert (shot.checks[0].holds, shot.divergences) == (True, ())
+    assert [worker.name for worker in shot.workers] == [f"score/w{i}" for i in range(demo.THREADS - 1)]
+    (pool,) = pools
+    assert pool.counters()["dispatches"] == 12 * demo.LAYERS
+    with pytest.raises(RuntimeError, match="this pool is shut down"):
+        pool.map(int, 1)
+
+
+def test_a_score_is_of_the_answer() -> None:
+    with SpinPool(2) as pool:
+        found = [demo.score(pool, answer) for answer in ("yes", "yes", "no", "\ud800")]
+        assert found[0] == found[1] > 0
+        assert len(set(found)) == 3
 
 
 def test_it_ends_after_so_many_seconds(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,9 @@ def tables(report: Report) -> str:
         if load in PUBLISHED:
             before, after, changed = PUBLISHED[load]
             parts[-1] += f"\npublished, from another machine and the whole product: before {before * 1000:,.0f} ms, after {after * 1000:,.0f} ms, {changed}"
+    if report.virtual:
+        alone = ", ".join(f"{percent:+.2f}% ({load.name})" for load, percent in report.virtual.items())
+        parts.append(f"the discipline alone, in virtual time, where client and server need none: ours against after {alone}")
     told = f"{report.requests:,} measured requests; every run: all answers right, never above the endpoint's capacity, nothing held, waiting or active at the end"
     parts.append("held: a request's slot, in the mean; the models alone need 42.5 ms. idle: slots that were free while a task could have had them")
     parts.append(f"{told}; load average {report.busy[0]:.2f} before, {report.busy[1]:.2f} after")

@@ -1,9 +1,11 @@
 """The HTTP table of the published change, measured here: slow→fast requests to an endpoint that serves so many at once, through one runtime
-under three profiles: before it (data-designer-0.8), after it (data-designer-0.9), and ours.
+under three profiles: before it (data-designer-0.8), after it (data-designer-0.9), and ours; each with the groups that the published
+scheduler makes of such columns.
 
 Each arm is warmed up once and then measured in turns, in the order A B C, C B A, …; arms are compared turn by turn, as the ratio of their
-walls, so that what else the machine does falls on all. Every run is checked, the warm-up too: all answers, so many requests and no more,
-never above the endpoint's capacity, nothing held or waiting at the end. One failed check ends the benchmark.
+walls, so that what else the machine does falls on all. What is said of the ratios is their median, with an interval that supposes nothing of
+them: a run in which the machine did something else for seconds counts as one. Every run is checked, the warm-up too: all answers, so many
+requests and no more, never above the endpoint's capacity, nothing held or waiting at the end. One failed check ends the benchmark.
 """
 from __future__ import annotations
 
@@ -11,23 +13,22 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from statistics import mean, median, stdev
+from dataclasses import asdict, dataclass, field
+from math import comb
+from statistics import median
 from typing import Any
 
 from slotwise.fuzz.bench import CheckFailed, Figure, NotAvailable, native, plain
 
 BEFORE, AFTER, OURS = ARMS = ("data-designer-0.8", "data-designer-0.9", "slotwise")
-ITERATIONS = 5
 MARGIN = 5.0                             # %: an interval that reaches further says too little to be judged
-#: 97.5% points of Student's distribution, by degrees of freedom.
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 11: 2.201, 12: 2.179, 13: 2.160, 14: 2.145}
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
     records: int
     capacity: int
+    turns: int = 5                       # of measured runs of each arm: more where a run is short, and says less
 
     @property
     def name(self) -> str:
@@ -41,7 +42,7 @@ class Load:
         return self.records * sum(TIMES.values()) / self.capacity
 
 
-LOADS = (Load(32, 8), Load(256, 8), Load(64, 4))
+LOADS = (Load(32, 8, 25), Load(256, 8, 12), Load(64, 4, 17))
 #: As published, from another machine and the whole product: seconds before and after, the change, and its 95% interval where given.
 PUBLISHED = {LOADS[0]: (0.930, 0.889, "-4.38% [-8.04, -0.67]"), LOADS[1]: (4.044, 4.026, "-0.45% [-4.00, +3.17]"), LOADS[2]: (1.950, 1.967, "+0.86% [-0.55, +2.29]")}
 
@@ -60,9 +61,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of the wall against another arm, in per cent: the mean of the pairs and its 95% interval."""
+    """Of the wall against another arm, in per cent: the median of the pairs and its 95% interval."""
 
-    mean: float
+    median: float
     low: float
     high: float
 
@@ -72,7 +73,7 @@ class Change:
         return True if self.low > 0 else False if self.high <= MARGIN else None
 
     def __str__(self) -> str:
-        return f"{self.mean:+.2f}% [{self.low:+.2f}, {self.high:+.2f}]"
+        return f"{self.median:+.2f}% [{self.low:+.2f}, {self.high:+.2f}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class Report:
     figures: list[Figure]
     busy: tuple[float, float] = (0.0, 0.0)       # the machine's load average before and after
     requests: int = 0
+    virtual: dict[Load, float] = field(default_factory=dict)     # %: ours against after, in virtual time
 
     def change(self, load: Load, arm: str, against: str) -> Change:
         return change([run.wall for run in self.runs[load][arm]], [run.wall for run in self.runs[load][against]])
@@ -89,16 +91,25 @@ class Report:
         loads = [{"load": load.name, "arms": {arm: [asdict(run) for run in runs] for arm, runs in arms.items()},
                   "changes": {f"{arm} ÷ {other}": asdict(self.change(load, arm, other)) for arm, other in ((OURS, AFTER), (OURS, BEFORE), (AFTER, BEFORE))}}
                  for load, arms in self.runs.items()]  # fmt: skip
-        return {"loads": loads, "load_average": list(self.busy), "requests": self.requests}
+        return {"loads": loads, "virtual_percent": {load.name: percent for load, percent in self.virtual.items()}, "load_average": list(self.busy), "requests": self.requests}
 
 
 def change(walls: Sequence[float], others: Sequence[float]) -> Change:
-    """Raises ValueError if they are not pairs, or fewer than two."""
-    each = [100 * (wall / other - 1) for wall, other in zip(walls, others, strict=True)]
+    """The interval is the sign test's, whatever the distribution: the median is within these ranks with 95%; of fewer than six pairs, which cannot
+    say so much, it is all. Raises ValueError if they are not pairs, or fewer than two."""
+    each = sorted(100 * (wall / other - 1) for wall, other in zip(walls, others, strict=True))
     if len(each) < 2:
         raise ValueError(f"{len(each)} pairs are too few")
-    reach = STUDENT.get(len(each) - 1, 2.145) * stdev(each) / len(each) ** 0.5
-    return Change(mean(each), mean(each) - reach, mean(each) + reach)
+    cut = cut_off(len(each))
+    return Change(median(each), each[cut], each[-1 - cut])
+
+
+def cut_off(pairs: int) -> int:
+    """So many are beyond the interval, on each side: as many as still leave the true median in it, on that side, in 97.5% of all cases."""
+    cut, below = 0, comb(pairs, 0)
+    while (below := below + comb(pairs, cut + 1)) <= 0.025 * 2**pairs:
+        cut += 1
+    return cut
 
 
 # a run ------------------------------------------------------------------------------------------------------------------------------
@@ -111,7 +122,7 @@ async def one(client: Any, load: Load, profile: str, units: int | None = None) -
 
     await client.stats(reset=True)
     before = client.answered
-    async with Scheduler({dag.LLM: units or load.capacity}, dag.SLOW_TO_FAST, profile=profile, tap=False) as scheduler:
+    async with Scheduler({dag.LLM: units or load.capacity}, dag.slow_to_fast_groups(load.capacity), profile=profile, tap=False) as scheduler:
         begun = time.perf_counter()
         answers = await dag.slow_to_fast(scheduler, client, load.records)
         wall = time.perf_counter() - begun
@@ -152,7 +163,7 @@ def wrong(load: Load, answers: Sequence[str], answered: int, shot: Any, stats: d
 
 
 def measure(
-    loads: Sequence[Load] = LOADS, iterations: int = ITERATIONS, tell: Callable[[str], None] = lambda note: None, backend: str = "asyncio", units: Callable[[Load], int] | None = None
+    loads: Sequence[Load] = LOADS, tell: Callable[[str], None] = lambda note: None, backend: str = "asyncio", units: Callable[[Load], int] | None = None
 ) -> Report:
     """Raises CheckFailed or NotAvailable."""
     import anyio
@@ -164,6 +175,7 @@ def measure(
         except ImportError:
             raise NotAvailable(f"{needed} is missing: pip install 'slotwise[demo]'") from None
     from slotwise.fuzz.requests_dag import Client
+    from slotwise.fuzz.requests_virtual import wall_against
 
     busy = os.getloadavg()[0]
     runs: dict[Load, dict[str, list[Run]]] = {}
@@ -172,9 +184,9 @@ def measure(
         found: dict[str, list[Run]] = {arm: [] for arm in ARMS}
         async with Client(url) as client:
             await client.warm(load.capacity)
-            for turn in range(iterations + 1):
+            for turn in range(load.turns + 1):
                 for arm in ARMS[:: -1 if turn % 2 == 0 else 1]:
-                    tell(f"{load.name}: {f'turn {turn} of {iterations}' if turn else 'warm-up'}, {arm}")
+                    tell(f"{load.name}: {f'turn {turn} of {load.turns}' if turn else 'warm-up'}, {arm}")
                     run = await one(client, load, arm, units and units(load))
                     if turn:
                         found[arm].append(run)
@@ -183,8 +195,10 @@ def measure(
     for load in loads:
         with serving(load) as url:
             runs[load] = anyio.run(all_of, load, url, backend=backend)
-    requests = sum(2 * load.records * iterations * len(ARMS) for load in loads)
-    return Report(runs, [figure for load in loads for figure in figures_of(load, runs[load])], (busy, os.getloadavg()[0]), requests)
+    after = os.getloadavg()[0]
+    virtual = {load: wall_against(OURS, AFTER, load.records, load.capacity) for load in loads}
+    figures = [figure for load in loads for figure in (*figures_of(load, runs[load]), plain(f"http, {load.name}: the same in virtual time, ours against after", virtual[load], "%"))]
+    return Report(runs, figures, (busy, after), sum(2 * load.records * load.turns * len(ARMS) for load in loads), virtual)
 
 
 @contextmanager
@@ -198,8 +212,8 @@ def serving(load: Load) -> Iterator[str]:
 def figures_of(load: Load, arms: dict[str, list[Run]]) -> list[Figure]:
     walls = {arm: [run.wall for run in runs] for arm, runs in arms.items()}
     ours = change(walls[OURS], walls[AFTER])
-    bar = Figure(f"http, {load.name}: wall, ours against after", ours.mean, "%", "no worse", None if ours.worse is None else not ours.worse, "", judged(ours))
-    others = [plain(f"http, {load.name}: wall, {name}", each.mean, "%", f"[{each.low:+.2f}, {each.high:+.2f}]")
+    bar = Figure(f"http, {load.name}: wall, ours against after", ours.median, "%", "no worse", None if ours.worse is None else not ours.worse, "", judged(ours))
+    others = [plain(f"http, {load.name}: wall, {name}", each.median, "%", f"[{each.low:+.2f}, {each.high:+.2f}]")
               for name, each in (("ours against before", change(walls[OURS], walls[BEFORE])), ("after against before", change(walls[AFTER], walls[BEFORE])))]  # fmt: skip
     return [bar, *others,
             *(plain(f"http, {load.name}: {arm}", load.records / median(walls[arm]), "records/s") for arm in arms),

@@ -3,20 +3,22 @@
     python -m slotwise.fuzz.demo [--seconds S]
 
 Two kinds of work share an endpoint of eight slots. A pipeline makes reviewed records: a draft (80 ms), three judges that read it (5 ms
-each), a summary of what they say (80 ms); what is done is made durable in another service, through a checkpoint batcher, and some records
-wait there for a human first. Beside it there are people who chat, in bursts, a nightly job with no more than two requests at once, and now
-and then an import that wants more than it is due. Each 40th request is refused by the server, and tried again later. All decisions are
-checked against the specification. It ends at an interrupt, a SIGTERM, after so many seconds, or when
-whoever started it is gone; then nothing of it is left.
+each), a summary of what they say (80 ms), and a score of that, which a pool of spinning threads computes; what is done is made durable in
+another service, through a checkpoint batcher, and some records wait there for a human first. Beside it there are people who chat, in bursts,
+a nightly job with no more than two requests at once, and now and then an import that wants more than it is due. Each 40th request is refused
+by the server, and tried again later. All decisions are checked against the specification. It ends at an interrupt, a SIGTERM, after so many
+seconds, or when whoever started it is gone; then nothing of it is left.
 """
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import signal
 import sys
 import tempfile
 import time
+from array import array
 from collections.abc import AsyncIterator, Iterator
 from contextlib import nullcontext, suppress
 from itertools import count
@@ -32,6 +34,7 @@ from slotwise.fuzz.requests_dag import LLM, Client, Reviewed
 from slotwise.fuzz.served import end_with
 from slotwise.impl.checkpoints import Checkpoints
 from slotwise.impl.scheduler import Group, Scheduler
+from slotwise.impl.spin_pool import SpinPool, sum_of_squares
 
 CAPACITY, EVERY = 8, 40
 #: Records that are in work at once, each in one of its columns; together they want more than there is.
@@ -41,18 +44,30 @@ GROUPS = (
     Group("chat", weight=4.0), Group("nightly", weight=0.5, running_limit=2), Group("import", weight=0.5),
 )  # fmt: skip
 TRIP = Behaviour(out=0.01, back=0.01)    # of the durable service
+#: A score is computed in so many layers, each a fan-out of so many tasks over so many numbers; the caller is one of the pool's threads.
+LAYERS, TASKS, NUMBERS, THREADS = 6, 8, 20_000, 3
 HUMAN = 1.0                              # seconds: so often somebody looks at each fourth record, at all that wait there
 NIGHTLY = 10                             # requests that are always in line
 IMPORTS, IMPORTED = 20.0, 60             # seconds from the end of one to the next; requests of each
 SLO, TELLS, PATIENCE = 2.0, 5.0, 5.0     # seconds: that a task may wait; between two lines; that the end may take
 
 
+def score(pool: SpinPool, answer: str) -> float:
+    """Layer by layer, the sum of the squares of numbers that the answer and the layer before decide: real work, of no use."""
+    found = 0.0
+    for layer in range(LAYERS):
+        text = f"{found} {answer} {layer}".encode("utf-8", "surrogatepass")
+        found = pool.map(sum_of_squares(array("d", list(hashlib.sha256(text).digest())) * (NUMBERS // 32)), TASKS) or 0.0
+    return found
+
+
 class Demo:
     """The workload, on a scheduler. `ends` are the durable service's stamps of when waits end, by name."""
 
-    def __init__(self, scheduler: Scheduler, client: Client, checkpoints: Checkpoints, ends: dict[str, int], seed: int = 1) -> None:
-        self.client, self.checkpoints, self.ends, self.random = client, checkpoints, ends, Random(seed)
+    def __init__(self, scheduler: Scheduler, client: Client, checkpoints: Checkpoints, pool: SpinPool, ends: dict[str, int], seed: int = 1) -> None:
+        self.client, self.checkpoints, self.pool, self.ends, self.random = client, checkpoints, pool, ends, Random(seed)
         self.reviewed = Reviewed(scheduler, client)
+        self.scorer = anyio.CapacityLimiter(1)
         self.durable = 0
 
     async def run(self, records: int | None) -> None:
@@ -70,7 +85,9 @@ class Demo:
     async def pipeline(self, numbers: Iterator[int]) -> None:
         """One record after another."""
         for number in numbers:
-            await self.reviewed.record(number, lambda which, column: self.checkpoints.submit_soon(f"r{which}.{column}", column.encode()))
+            summary = await self.reviewed.record(number, lambda which, column: self.checkpoints.submit_soon(f"r{which}.{column}", column.encode()))
+            scored = await anyio.to_thread.run_sync(score, self.pool, summary, limiter=self.scorer)
+            self.checkpoints.submit_soon(f"r{number}.score", b"%d" % scored)
             if number % 4 == 0:
                 name = f"r{number}.human"
                 await self.checkpoints.submit(name, b'{"wait": %.6f}' % (HUMAN - time.time() % HUMAN))
@@ -131,20 +148,29 @@ async def work(inference: str, durable: str, seconds: float | None = None, recor
 async def watched(inference: str, http: HttpClient, seconds: float | None, records: int | None, coming: AsyncIterator[signal.Signals] | None, options: dict[str, Any]) -> dict[str, Any]:
     async with Client(inference) as client:
         await client.warm(CAPACITY)
-        async with Checkpoints(http, name="checkpoints") as checkpoints, Scheduler({LLM: CAPACITY}, GROUPS, name="demo", slo=SLO, lost="ignore", check="note", **options) as scheduler:
-            scheduler.attach(checkpoints)
-            demo = Demo(scheduler, client, checkpoints, http.ends)
-            with anyio.move_on_after(seconds):
-                async with anyio.create_task_group() as tasks:
-                    if coming is not None:
-                        tasks.start_soon(ended_by_signal, coming, tasks.cancel_scope)
-                    tasks.start_soon(demo.tell)
-                    await demo.run(records)
-                    tasks.cancel_scope.cancel()
-            await scheduler.shutdown()
-            shot = scheduler.snapshot()
-        left = sum(group.waiting + group.running + group.backing_off for group in shot.groups)
-        return {**await client.stats(), "leases": shot.leases, "left": left, "records": demo.reviewed.records, "durable": demo.durable}
+        with SpinPool(THREADS, name="score") as pool:
+            found = await worked(client, http, pool, seconds, records, coming, options)
+        return {**found, **await client.stats()}
+
+
+async def worked(
+    client: Client, http: HttpClient, pool: SpinPool, seconds: float | None, records: int | None, coming: AsyncIterator[signal.Signals] | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    async with Checkpoints(http, name="checkpoints") as checkpoints, Scheduler({LLM: CAPACITY}, GROUPS, name="demo", slo=SLO, lost="ignore", check="note", **options) as scheduler:
+        scheduler.attach(checkpoints)
+        scheduler.attach(pool)
+        demo = Demo(scheduler, client, checkpoints, pool, http.ends)
+        with anyio.move_on_after(seconds):
+            async with anyio.create_task_group() as tasks:
+                if coming is not None:
+                    tasks.start_soon(ended_by_signal, coming, tasks.cancel_scope)
+                tasks.start_soon(demo.tell)
+                await demo.run(records)
+                tasks.cancel_scope.cancel()
+        await scheduler.shutdown()
+        shot = scheduler.snapshot()
+    left = sum(group.waiting + group.running + group.backing_off for group in shot.groups)
+    return {"leases": shot.leases, "left": left, "records": demo.reviewed.records, "durable": demo.durable}
 
 
 async def ended_by_signal(coming: AsyncIterator[signal.Signals], scope: anyio.CancelScope) -> None:

@@ -4,7 +4,8 @@
     GET /v1/models               the models
     GET /stats, DELETE /stats    what happened; count anew
 
-The endpoint serves so many requests at once. One more is refused (429), and counted as a violation: a client that keeps its cap never
+A model's time runs from when the request has arrived, and the answer is ready before its time is over: what the server itself needs comes on
+top only where that is more than the model's time. The endpoint serves so many requests at once. One more is refused (429), and counted as a violation: a client that keeps its cap never
 sees that. Besides, each n-th request is refused, which a client has to live with. The answer follows from the question (`reply`), so that
 whoever asked can check it. Wrong requests get an error in OpenAI's form.
 """
@@ -57,7 +58,7 @@ class Counts:
         self.requests, self.answered = dict.fromkeys(models, 0), dict.fromkeys(models, 0)
         self.peak = active                                   # requests at once, a refused one included
         self.over = self.refused = self.left = self.wrong = 0    # beyond the capacity; 429s, those included; clients that did not wait; bad requests
-        self.late, self.latest = 0.0, 0.0                    # seconds that answers took beyond the model's time: in all, and the most
+        self.late, self.latest = 0.0, 0.0                    # seconds from arrivals to answers, beyond the model's time: in all, and the most
 
 
 class App:
@@ -71,33 +72,32 @@ class App:
         assert scope["type"] == "http"
         headers: dict[str, str] = {}
         try:
-            status, answer = 200, await self.answer(scope, receive)
+            status, data = 200, await self.answer(scope, receive)
         except Wrong as wrong:
-            status, answer, headers = wrong.status, wrong.answer, wrong.headers
+            status, data, headers = wrong.status, packed(wrong.answer), wrong.headers
             self.counts.wrong += status != 429
         except ConnectionError:                              # nobody is there to be answered
             return
-        data = json.dumps(answer).encode()
         named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode()), *named]})
         await send({"type": "http.response.body", "body": data})
 
-    async def answer(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> Message:
+    async def answer(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> bytes:
         match (scope["method"], scope["path"]):
             case ("POST", "/v1/chat/completions"):
-                return await self.complete(await body_of(scope, receive), receive)
+                return await self.complete(await body_of(scope, receive), scope["state"]["arrived"], receive)
             case ("GET", "/v1/models"):
-                return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "slotwise"} for name in self.endpoint.times]}
+                return packed({"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "slotwise"} for name in self.endpoint.times]})
             case ("GET", "/stats"):
-                return self.stats()
+                return packed(self.stats())
             case ("DELETE", "/stats"):
                 self.counts = Counts(self.endpoint.times, self.active)
-                return self.stats()
+                return packed(self.stats())
             case (_, "/v1/chat/completions" | "/v1/models" | "/stats"):
                 raise Wrong(405, f"{scope['method']} is not allowed here", "method_not_allowed")
         raise Wrong(404, f"unknown path: {scope['path'][:200]}", "unknown_url")
 
-    async def complete(self, data: bytes, receive: Callable[[], Awaitable[Message]]) -> Message:
+    async def complete(self, data: bytes, arrived: float, receive: Callable[[], Awaitable[Message]]) -> bytes:
         model, question = self.read(data)
         counts = self.counts
         self.number += 1
@@ -110,26 +110,30 @@ class App:
         if self.endpoint.every and (self.number + self.endpoint.seed) % self.endpoint.every == 0:
             counts.refused += 1
             raise Wrong(429, "too many requests; try again", "rate_limit_exceeded", None, "requests", retry_after="1")
-        begun = time.perf_counter()
+        due = arrived + self.endpoint.times[model]
         self.active += 1
         try:
-            await self.work(self.endpoint.times[model], receive)
+            answer = self.said(model, question)
+            await self.work(due, receive)
         finally:
             self.active -= 1                                 # before the answer can be on its way: whoever has it may ask again
-        late = time.perf_counter() - begun - self.endpoint.times[model]
+        late = time.monotonic() - due
         counts.late, counts.latest = counts.late + late, max(counts.latest, late)
         counts.answered[model] += 1
+        return answer
+
+    def said(self, model: str, question: str) -> bytes:
         words = len(question.split())
-        return {
+        return packed({
             "id": f"chatcmpl-{self.number}", "object": "chat.completion", "created": int(time.time()), "model": model,
             "choices": [{"index": 0, "message": {"role": "assistant", "content": reply(model, question)}, "logprobs": None, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": words, "completion_tokens": 1, "total_tokens": words + 1},
-        }  # fmt: skip
+        })  # fmt: skip
 
-    async def work(self, seconds: float, receive: Callable[[], Awaitable[Message]]) -> None:
-        """The model's time; less, if the client goes."""
+    async def work(self, due: float, receive: Callable[[], Awaitable[Message]]) -> None:
+        """Until the model's time is over, by the loop's clock; shorter, if the client goes."""
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(due):
                 while (await receive())["type"] != "http.disconnect":
                     pass
         except TimeoutError:
@@ -163,6 +167,10 @@ class App:
             "requests": counts.requests, "answered": counts.answered, "clients_gone": counts.left, "wrong": counts.wrong,
             "late_ms": {"mean": 1000 * counts.late / answered if answered else 0.0, "most": 1000 * counts.latest},
         }  # fmt: skip
+
+
+def packed(answer: Message) -> bytes:
+    return json.dumps(answer).encode()
 
 
 async def body_of(scope: Message, receive: Callable[[], Awaitable[Message]]) -> bytes:

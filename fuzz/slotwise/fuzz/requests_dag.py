@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -12,8 +12,13 @@ from slotwise.fuzz.inference import reply
 from slotwise.impl.scheduler import Group, Job, Retry, Scheduler
 
 LLM = "llm"
-#: The groups of `slow_to_fast`.
-SLOW_TO_FAST = (Group("slow"), Group("fast"))
+
+
+def slow_to_fast_groups(capacity: int) -> tuple[Group, ...]:
+    """Of `slow_to_fast`, as the published scheduler specifies a model's columns: a column weighs as many requests as its model serves at once, and
+    its share limit ("admitted limit") is twice that. Without a share limit that scheduler's policies let a group do what it likes: before and
+    after the change would be one and the same. The profile `slotwise` has no use for it."""
+    return tuple(Group(name, weight=float(capacity), share_limit=2 * capacity) for name in ("slow", "fast"))
 
 
 class TooManyRequests(Exception):
@@ -71,7 +76,11 @@ class Client:
                 tasks.start_soon(self.http.get, "/v1/models")
 
 
-async def slow_to_fast(scheduler: Scheduler, client: Client, records: int) -> list[str]:
+class Asked(Protocol):
+    async def ask(self, model: str, question: str) -> str: ...
+
+
+async def slow_to_fast(scheduler: Scheduler, client: Asked, records: int) -> list[str]:
     """A slow request, and with its answer a fast one; for so many records that are all there at the beginning. The last answers."""
     answers = [""] * records
 

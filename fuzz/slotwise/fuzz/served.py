@@ -82,14 +82,20 @@ def end_with(parent: int, then: Callable[[], object] = lambda: os._exit(1)) -> N
 
 def serve(app: Any, parent: int, port: int) -> None:
     """An ASGI application, until it is killed or the parent is gone. Its event loop's timers are exact to some 0.1 ms, where asyncio's own
-    round up to whole ones."""
+    round up to whole ones. scope["state"]["arrived"] is when the request did, by time.monotonic: before it waits for its turn in the loop."""
     import resource
 
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Stamping(H11Protocol):
+        def data_received(self, data: bytes) -> None:
+            self.app_state["arrived"] = time.monotonic()     # uvicorn copies it for each request
+            super().data_received(data)
 
     end_with(parent)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if hard == resource.RLIM_INFINITY else min(FILES, hard), hard))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off", access_log=False, timeout_keep_alive=3600))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, http=Stamping, log_level="error", lifespan="off", access_log=False, timeout_keep_alive=3600))
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())) as runner:
         runner.run(server.serve())

@@ -6,10 +6,10 @@ use crate::fair_queue::{FairQueue, GroupId, Key, NameId};
 use crate::faults::Faults;
 use crate::heads::{Borrowed, Head, Heads};
 use crate::leases::{Lease, Leases};
-use crate::ledger::{Ledger, ShapeId};
+use crate::ledger::{Ledger, ResourceId, ShapeId};
 use crate::slot_time::SlotTime;
 use crate::strict::Strict;
-use crate::words::{About, Claim, Command, Discipline, GroupIn, MOST, Profile, Refusal, Seen, Spec, TaskIn, WEIGHT_UNIT};
+use crate::words::{About, Claim, Command, Discipline, GroupIn, MOST, Profile, Refusal, Seen, Spec, TaskIn, Text, WEIGHT_UNIT};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
@@ -141,22 +141,27 @@ impl Admission {
 
     fn enqueue(&mut self, tasks: &[TaskIn], groups: &[GroupIn], saw: &mut Vec<Seen>) {
         let mut accepted = false;
-        let mut needs = Vec::new();
+        let (mut needs, mut last): (_, Option<(&TaskIn, ShapeId)>) = (Vec::new(), None);
+        self.queue.reserve(tasks.len());
         for task in tasks {
             let known = self.queue.group(&task.group);
             let deaf = known.is_some() && self.faults.on("new_specification_ignored");
             let sent = groups.iter().rev().find(|group| group.name == task.group && !deaf).map(|group| group.spec);
             let spec = sent.or(known.map(|g| self.queue.groups[g as usize].spec)).unwrap_or_default();
-            if let Some(refusal) = self.impossible(task, spec) {
+            if let Some(refusal) = self.impossible(&task.needs, spec) {
                 saw.push(Seen("refused", About::Reason((*task.id).into(), refusal)));
             } else if let Some(n) = self.queue.waits(&task.id) {
                 saw.push(Seen("duplicate", About::Task(self.queue.text(n))));
                 accepted |= self.faults.on("duplicate_moves_the_version");
             } else {
-                needs.clear();
-                needs.extend(task.needs.iter().map(|(name, units)| (self.ledger.resource(name), *units)));
-                let shape = self.ledger.hold_shape(&needs);
-                let n = self.accept(&task.group, &task.id, shape, spec);
+                let shape = match last {
+                    Some((other, shape)) if other.needs == task.needs => self.ledger.hold_shape_again(shape),
+                    _ => self.shape(&task.needs, &mut needs),
+                };
+                last = Some((task, shape));
+                let g = known.unwrap_or_else(|| self.group(&task.group));
+                let n = self.queue.name(&task.id);
+                self.accept(g, n, shape, spec);
                 saw.push(Seen("accepted", About::Task(self.queue.text(n))));
                 accepted = true;
             }
@@ -164,12 +169,19 @@ impl Admission {
         self.queue.version += u64::from(accepted);
     }
 
+    /// The number of what is asked; one more user.
+    pub(crate) fn shape(&mut self, asked: &[(Text, i64)], needs: &mut Vec<(ResourceId, i64)>) -> ShapeId {
+        needs.clear();
+        needs.extend(asked.iter().map(|(name, units)| (self.ledger.resource(name), *units)));
+        self.ledger.hold_shape(needs)
+    }
+
     /// A task that could never start is refused (ADM-9), unless the profile accepts it.
-    fn impossible(&self, task: &TaskIn, spec: Spec) -> Option<Refusal> {
+    pub(crate) fn impossible(&self, needs: &[(Text, i64)], spec: Spec) -> Option<Refusal> {
         if self.accepts_the_impossible {
             return None;
         }
-        for (name, units) in &task.needs {
+        for (name, units) in needs {
             match self.ledger.known(name).map_or(0, |r| self.ledger.capacity[r as usize]) {
                 0 => return Some(Refusal::NeverFits),
                 capacity if *units > capacity && !self.faults.on("never_fits_accepted") => return Some(Refusal::NeverFits),
@@ -182,29 +194,40 @@ impl Admission {
         (spec.running_limit == Some(0)).then_some(Refusal::LimitBelowOne)
     }
 
-    fn accept(&mut self, group: &str, id: &str, shape: ShapeId, spec: Spec) -> NameId {
-        let (g, new) = self.queue.hold_group(group);
+    /// The number of the group of that name.
+    pub(crate) fn group(&mut self, name: &str) -> GroupId {
+        let (g, new) = self.queue.hold_group(name);
         if new {
             match &mut self.kind {
                 Kind::Strict(strict) => strict.add_group(),
-                Kind::BoundedBorrow(borrow) => borrow.add_group(group),
+                Kind::BoundedBorrow(borrow) => borrow.add_group(name),
                 Kind::SlotTime(time) => {
                     time.add_group();
                 }
             }
             self.heads.add_group();
         }
-        let n = self.queue.accept(g, id, shape, spec);
+        g
+    }
+
+    fn accept(&mut self, g: GroupId, n: NameId, shape: ShapeId, spec: Spec) {
+        self.queue.accept(g, n, shape, spec);
         if let Kind::SlotTime(time) = &mut self.kind {
             let head = (self.queue.groups[g as usize].waiting == 1).then_some(shape);
-            time.accepted(&self.ledger, g, head, spec.weight, spec.running_limit, self.now);
-            return n;
+            return time.accepted(&self.ledger, g, head, spec.weight, spec.running_limit, self.now);
         }
         if self.queue.groups[g as usize].turn == 0 {
             self.queue.bring_tag(g);
             self.queue.take_turn(g);
         }
         self.settle(g);
+    }
+
+    /// A task without an id arrives, which asks what others ask already. (For those who know tasks by the numbers that this answers.)
+    pub(crate) fn accept_nameless(&mut self, g: GroupId, shape: ShapeId, spec: Spec, text: &Arc<str>) -> NameId {
+        self.ledger.hold_shape_again(shape);
+        let n = self.queue.nameless(text.clone());
+        self.accept(g, n, shape, spec);
         n
     }
 
@@ -238,9 +261,7 @@ impl Admission {
         while let Some(g) = self.queue.unsettled() {
             self.settle(g);
         }
-        if !matches!(self.kind, Kind::SlotTime(_)) {
-            self.heads.count(&self.ledger);
-        }
+        with_rule!(&self.kind, rule => self.heads.count(&self.ledger, rule), _time => {});
     }
 
     /// The group whose head is the first that nothing holds back (ADM-3).
@@ -265,7 +286,7 @@ impl Admission {
     }
 
     /// The head of the chosen group starts (ADM-2).
-    fn grant(&mut self, chosen: Chosen) -> Seen {
+    fn grant(&mut self, chosen: Chosen) -> (u64, NameId, ShapeId) {
         let (g, borrowed) = match chosen {
             Chosen::Tagged(_, g, borrowed) => (g, borrowed),
             Chosen::Timed(g) => (g, Vec::new()),
@@ -294,7 +315,11 @@ impl Admission {
                 self.file(g);
             }
         }
-        Seen("started", About::Start(number, self.queue.text(entry.name), self.ledger.needs(shape).clone()))
+        (number, entry.name, shape)
+    }
+
+    fn started(&self, (number, name, shape): (u64, NameId, ShapeId)) -> Seen {
+        Seen("started", About::Start(number, self.queue.text(name), self.ledger.needs(shape).clone()))
     }
 
     fn discard(&mut self, n: NameId) -> Seen {
@@ -328,16 +353,20 @@ impl Admission {
     fn pump(&mut self, at_most: usize, saw: &mut Vec<Seen>) {
         let at_most = at_most + usize::from(self.faults.on("pump_one_too_many"));
         let mut started = 0;
-        while started < at_most && self.queue.waiting > 0 {
-            let chosen = self.round();
-            #[cfg(feature = "faults")]
-            let chosen = if self.faults.on("first_head_blocks_the_rest") { self.only_the_first(chosen) } else { chosen };
-            let Some(chosen) = chosen else { break };
-            let seen = self.grant(chosen);
-            saw.push(seen);
+        while started < at_most {
+            let Some(start) = self.start_next() else { break };
+            saw.push(self.started(start));
             started += 1;
         }
         saw.push(self.closing_word(started == at_most));
+    }
+
+    /// Start the next task that may start: its lease, its name and what it asks.
+    pub(crate) fn start_next(&mut self) -> Option<(u64, NameId, ShapeId)> {
+        let chosen = if self.queue.waiting > 0 { self.round() } else { None };
+        #[cfg(feature = "faults")]
+        let chosen = if self.faults.on("first_head_blocks_the_rest") { self.only_the_first(chosen) } else { chosen };
+        chosen.map(|chosen| self.grant(chosen))
     }
 
     /// Why a pump or a round ends (ADM-11).
@@ -377,7 +406,10 @@ impl Admission {
         }
         self.ready();
         match self.verdict(g) {
-            Ok(borrowed) => self.grant(Chosen::Tagged(Key::default(), g, borrowed)),
+            Ok(borrowed) => {
+                let start = self.grant(Chosen::Tagged(Key::default(), g, borrowed));
+                self.started(start)
+            }
             Err(refusal) => Seen("refused", About::Reason(id.into(), refusal)),
         }
     }
@@ -398,6 +430,7 @@ impl Admission {
             if self.faults.on("duplicate_release_frees_twice") && self.last_released.0 == number {
                 for &(r, units) in self.last_released.1.iter().flat_map(|needs| needs.iter()) {
                     self.ledger.free[r as usize] += units;
+                    self.heads.moved(r);
                 }
             }
             return seen(if self.leases.was_released(number) || self.faults.on("unknown_lease_called_duplicate") {
@@ -418,11 +451,13 @@ impl Admission {
         let (g, shape) = (lease.group, lease.shape);
         self.leases.release(number);
         self.ledger.unlease(shape);
+        self.ledger.needs(shape).iter().for_each(|&(r, _)| self.heads.moved(r));
         if let (Some(claimed), true) = (&claim.needs, self.faults.on("release_frees_the_callers_amounts")) {
             self.ledger.lease(shape);
             for (name, units) in claimed {
                 if let Some(r) = self.ledger.known(name) {
                     self.ledger.free[r as usize] += units;
+                    self.heads.moved(r);
                 }
             }
         }

@@ -41,7 +41,11 @@ fn share_of(capacity: i64, weight: i64, total: i64, round_up: bool, limit: Optio
     if capacity <= 1 {
         return capacity;
     }
-    let part = (capacity * weight + if round_up { total - 1 } else { 0 }) / total;
+    let part = if total == 2 * weight {
+        (capacity + i64::from(round_up)) / 2
+    } else {
+        (capacity * weight + if round_up { total - 1 } else { 0 }) / total
+    };
     part.clamp(1, capacity).min(limit.unwrap_or(capacity))
 }
 
@@ -138,6 +142,20 @@ impl BoundedBorrow {
         own.or(self.default_ceiling).unwrap_or_else(|| (self.lendable.get(r as usize).unwrap_or(&0) - share).max(0))
     }
 
+    /// The share of a head's group, beside heads of that weight in all, its own included.
+    fn share(&self, ledger: &Ledger, head: &Head, r: ResourceId, weight: i64) -> i64 {
+        let phantom = if self.faults.on("no_phantom_peer") { head.weight } else { 2 * head.weight };
+        let total = if weight <= head.weight { phantom } else { weight };
+        share_of(ledger.capacity[r as usize], head.weight, total, self.round_up, head.share_limit)
+    }
+
+    /// What a head takes beyond its group's share where nobody presses it; nothing, if its group would owe too much.
+    fn unpressed(&self, ledger: &Ledger, g: GroupId, head: &Head, account: Account, units: i64, weight: i64) -> Option<i64> {
+        let share = self.share(ledger, head, account.resource, weight);
+        let more = (account.held + units - share).clamp(0, units);
+        (more == 0 || account.debt + more <= self.ceiling(g, account.resource, share)).then_some(more)
+    }
+
     /// What is wrong, given the leases (group and shape).
     pub fn audit(&self, ledger: &Ledger, leases: impl Iterator<Item = (GroupId, ShapeId)>) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -162,29 +180,26 @@ impl BoundedBorrow {
 
 impl Rule for BoundedBorrow {
     fn thresholds(&self, ledger: &Ledger, g: GroupId, head: &Head) -> Thresholds {
-        let mut thresholds = [ALWAYS; WATCHED];
+        let mut thresholds = Thresholds { most: [ALWAYS; WATCHED], alone: u8::MAX };
         if head.share_limit.is_none() {
             return thresholds;
         }
-        for (threshold, &(r, units)) in thresholds.iter_mut().zip(ledger.needs(head.shape).iter()) {
+        for (i, &(r, units)) in ledger.needs(head.shape).iter().enumerate().take(WATCHED) {
             let (account, capacity) = (self.account(g, r), ledger.capacity[r as usize]);
-            *threshold = if account.debt > 0 {
+            thresholds.most[i] = if account.debt > 0 {
                 NEVER
             } else {
                 threshold_of(capacity, head.weight, account.held + units, self.round_up, head.share_limit)
             };
+            if self.unpressed(ledger, g, head, account, units, head.weight).is_none() {
+                thresholds.alone &= !(1 << i);
+            }
         }
         thresholds
     }
 
-    fn asked(&self, ledger: &Ledger, shape: ShapeId, rivals: &Rivals) -> Thresholds {
-        let mut asked = [NEVER; WATCHED];
-        for (asked, &(r, _)) in asked.iter_mut().zip(ledger.needs(shape).iter()) {
-            if rivals.press(ledger, shape, r) {
-                *asked = rivals.weight[r as usize];
-            }
-        }
-        asked
+    fn asked(&self, r: ResourceId, rivals: &Rivals) -> i64 {
+        rivals.weight[r as usize]
     }
 
     fn judge(&self, ledger: &Ledger, g: GroupId, head: &Head, rivals: &Rivals) -> Result<Borrowed, Refusal> {
@@ -193,25 +208,20 @@ impl Rule for BoundedBorrow {
             return Ok(borrowed);
         }
         for &(r, units) in ledger.needs(head.shape).iter() {
-            let (account, capacity) = (self.account(g, r), ledger.capacity[r as usize]);
-            let alone = rivals.weight[r as usize] <= head.weight;
-            let phantom = if self.faults.on("no_phantom_peer") { head.weight } else { 2 * head.weight };
-            let total = if alone { phantom } else { rivals.weight[r as usize] };
-            let share = share_of(capacity, head.weight, total, self.round_up, head.share_limit);
-            let beyond = account.held + units - share;
+            let (account, weight) = (self.account(g, r), rivals.weight[r as usize]);
             if rivals.press(ledger, head.shape, r) {
                 if account.debt > 0 {
                     return Err(Refusal::BorrowDebt);
                 }
-                if beyond > 0 {
+                if account.held + units > self.share(ledger, head, r, weight) {
                     return Err(Refusal::GroupCap);
                 }
-            } else if beyond > 0 {
-                let more = beyond.min(units);
-                if account.debt + more > self.ceiling(g, r, share) {
-                    return Err(Refusal::BorrowDebt);
+            } else {
+                match self.unpressed(ledger, g, head, account, units, weight) {
+                    None => return Err(Refusal::BorrowDebt),
+                    Some(0) => {}
+                    Some(more) => borrowed.push((r, more)),
                 }
-                borrowed.push((r, more));
             }
         }
         Ok(borrowed)

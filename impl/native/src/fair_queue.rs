@@ -24,6 +24,7 @@ pub struct Key {
 
 #[derive(Clone, Debug)]
 pub struct Name {
+    /// Empty: it has none, and is known to whoever gave it by its number.
     pub text: Arc<str>,
     /// Entries and leases that have it.
     pub users: u32,
@@ -137,21 +138,30 @@ impl FairQueue {
         Key { tag: group.tag.to_bits(), turn }
     }
 
+    /// The number of this id; it stays only if the task joins a FIFO.
+    pub fn name(&mut self, id: &str) -> NameId {
+        match self.name_of.get(id) {
+            Some(&n) => n,
+            None => {
+                let text: Arc<str> = id.into();
+                let n = self.nameless(text.clone());
+                self.name_of.insert(text, n);
+                n
+            }
+        }
+    }
+
+    /// The number of an id that is not looked up by its text.
+    pub fn nameless(&mut self, text: Arc<str>) -> NameId {
+        self.names.insert(Name { text, users: 0, group: NONE, entry: NONE, arrival: 0 })
+    }
+
     /// A task joins the back of its group's FIFO (QUE-1). Its id must not wait.
-    pub fn accept(&mut self, g: GroupId, id: &str, shape: ShapeId, spec: Spec) -> NameId {
+    pub fn accept(&mut self, g: GroupId, n: NameId, shape: ShapeId, spec: Spec) {
         if self.keeps_place {
             let key = self.key(g);
             self.idle.remove(&(key, g));
         }
-        let n = match self.name_of.get(id) {
-            Some(&n) => n,
-            None => {
-                let text: Arc<str> = id.into();
-                let n = self.names.insert(Name { text: text.clone(), users: 0, group: NONE, entry: NONE, arrival: 0 });
-                self.name_of.insert(text, n);
-                n
-            }
-        };
         let group = &mut self.groups[g as usize];
         group.spec = spec;
         group.waiting += 1;
@@ -167,7 +177,12 @@ impl FairQueue {
         let name = &mut self.names[n];
         name.users += 1;
         (name.group, name.entry, name.arrival) = (g, e, self.arrivals);
-        n
+    }
+
+    /// So many tasks are about to come.
+    pub fn reserve(&mut self, tasks: usize) {
+        self.entries.reserve(tasks);
+        self.names.reserve(tasks);
     }
 
     /// An id waits no longer (QUE-5). Its entry stays where the profile lets it linger; else the caller unlinks it.
@@ -267,7 +282,9 @@ impl FairQueue {
         self.names[n].users -= 1;
         if self.names[n].users == 0 {
             let name = self.names.remove(n);
-            self.name_of.remove(&name.text);
+            if !name.text.is_empty() {
+                self.name_of.remove(&name.text);
+            }
         }
     }
 

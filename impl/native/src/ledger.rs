@@ -94,6 +94,12 @@ impl Ledger {
         s
     }
 
+    /// One more user of a shape that has some.
+    pub fn hold_shape_again(&mut self, s: ShapeId) -> ShapeId {
+        self.shapes[s].users += 1;
+        s
+    }
+
     /// One user less; without users the shape is forgotten, and so is a resource that is not listed.
     pub fn drop_shape(&mut self, s: ShapeId) {
         self.shapes[s].users -= 1;

@@ -1,8 +1,10 @@
 //! The Python face of the native simulations.
+use std::convert::Infallible;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyInt, PyList, PyTuple};
 
 use crate::batching_run::Run;
 use crate::batching_scenarios::Scenario as Work;
@@ -10,15 +12,17 @@ use crate::batching_simulation;
 use crate::faults::NONE as NO_FAULT;
 use crate::simulation::{self, Log, Scenario};
 
-type Starts = Vec<(i64, u64, usize)>;
-type Ends = Vec<(i64, u64)>;
 type Unserved = Vec<(usize, &'static str)>;
 
 /// Play a scenario. `profile` and `scenario`: a Profile and a Scenario, or their JSON. Answers the starts (when, lease, task), the ends
 /// (when, lease), and the tasks that have not started, each with why it was refused, or "" if it still waits. A task is its place among
 /// the scenario's arrivals; times are nanoseconds. ValueError: one line that says what is wrong. Other threads run meanwhile.
 #[pyfunction]
-pub fn simulate(py: Python<'_>, profile: &Bound<'_, PyAny>, scenario: &Bound<'_, PyAny>) -> PyResult<(Starts, Ends, Unserved)> {
+pub fn simulate<'py>(
+    py: Python<'py>,
+    profile: &Bound<'py, PyAny>,
+    scenario: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>, Unserved)> {
     let (profile, scenario) = (json(profile)?, json(scenario)?);
     let (profile, scenario) = (profile.as_bytes(), scenario.as_bytes());
     let log = py.detach(|| -> Result<Log, String> {
@@ -27,7 +31,27 @@ pub fn simulate(py: Python<'_>, profile: &Bound<'_, PyAny>, scenario: &Bound<'_,
         simulation::run(&profile, scenario, NO_FAULT)
     });
     let Log { starts, ends, unserved } = log.map_err(PyValueError::new_err)?;
-    Ok((starts, ends, unserved))
+    // Mostly something starts when something ends: an instant and a lease are one object each, wherever they stand.
+    let lease_of: Vec<_> = starts.iter().map(|&(_, lease, _)| number(py, lease)).collect();
+    let (mut begun, mut ended) = (Vec::with_capacity(starts.len()), Vec::with_capacity(ends.len()));
+    let (mut starts, mut ends) = (starts.into_iter().zip(&lease_of).peekable(), ends.into_iter().peekable());
+    while let Some(at) = starts.peek().map(|&((at, ..), _)| at).into_iter().chain(ends.peek().map(|&(at, _)| at)).min() {
+        let when = number(py, at);
+        while let Some((_, lease)) = ends.next_if(|&(end, _)| end == at) {
+            ended.push(PyTuple::new(py, [&when, &lease_of[lease as usize - 1]])?);
+        }
+        while let Some(((_, _, task), lease)) = starts.next_if(|&((start, ..), _)| start == at) {
+            begun.push(PyTuple::new(py, [&when, lease, &number(py, task)])?);
+        }
+    }
+    Ok((PyList::new(py, begun)?, PyList::new(py, ended)?, unserved))
+}
+
+fn number<'py>(
+    py: Python<'py>,
+    number: impl IntoPyObject<'py, Target = PyInt, Output = Bound<'py, PyInt>, Error = Infallible>,
+) -> Bound<'py, PyInt> {
+    number.into_pyobject(py).unwrap_or_else(|never| match never {})
 }
 
 type Calls = Vec<(i64, usize, usize, bool)>;

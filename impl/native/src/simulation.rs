@@ -2,20 +2,19 @@
 //!
 //! *The instant*: completions in order of lease, then all arrivals as one enqueue in the order of the scenario, then one pump.
 //! Times are nanoseconds. Errors are one line that names what is wrong.
-use std::borrow::Cow;
+mod file;
+mod glance;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use std::sync::Arc;
 
 use crate::admission::Admission;
+use crate::fair_queue::GroupId;
 use crate::faults::Faults;
+use crate::ledger::ShapeId;
 use crate::tables::{Map, Set};
-use crate::trace::{named, spec, task, within};
-use crate::words::{About, Claim, Command, GroupIn, LATEST, Profile, Seen, TaskIn, Text};
+use crate::words::{Claim, Command, GroupIn, LATEST, Profile, Seen, Spec, Text};
 
 /// What came of a scenario. A task is named by its place among the scenario's arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,173 +27,85 @@ pub struct Log {
     pub unserved: Vec<(usize, &'static str)>,
 }
 
-/// A dictionary of units, in order; of a name that comes twice, the last number.
-struct Units<'a>(Vec<(Text<'a>, i64)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Units<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Units<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("units of resources")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut units: Vec<(Text<'de>, i64)> = Vec::new();
-                while let Some((Word(name), amount)) = map.next_entry::<Word, i64>()? {
-                    match units.iter_mut().find(|known| known.0 == name) {
-                        Some(known) => known.1 = amount,
-                        None => units.push((name, amount)),
-                    }
-                }
-                Ok(Units(units))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
-}
-
-/// A text that is borrowed from the file wherever it holds no escapes.
-#[derive(Deserialize)]
-struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File<'a> {
-    #[serde(rename = "name")]
-    _name: IgnoredAny,
-    #[serde(borrow)]
-    capacity: Units<'a>,
-    #[serde(borrow, default)]
-    groups: Vec<FileGroup<'a>>,
-    #[serde(borrow)]
-    arrivals: Vec<FileArrival<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileGroup<'a> {
-    #[serde(borrow)]
-    name: Word<'a>,
-    weight: Option<f64>,
-    share_limit: Option<i64>,
-    running_limit: Option<i64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileArrival<'a> {
-    at: i64,
-    #[serde(borrow)]
-    task: FileTask<'a>,
-    service: i64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileTask<'a> {
-    #[serde(borrow)]
-    id: Word<'a>,
-    #[serde(borrow)]
-    group: Word<'a>,
-    /// The same few texts again and again, so each is read once.
-    #[serde(borrow)]
-    needs: &'a RawValue,
-}
-
 /// A scenario as it is in a file.
+#[derive(Default)]
 pub struct Scenario<'a> {
     capacity: Vec<(String, i64)>,
     groups: Vec<GroupIn<'a>>,
-    arrivals: Vec<Arrival<'a>>,
+    kinds: Vec<Kind<'a>>,
+    arrivals: Vec<Arrival>,
+    /// Of the arrivals.
+    ids: Vec<Text<'a>>,
 }
 
-struct Arrival<'a> {
+/// What several tasks have in common: their group and what they ask.
+struct Kind<'a> {
+    group: Text<'a>,
+    needs: Vec<(Text<'a>, i64)>,
+}
+
+struct Arrival {
     at: i64,
-    task: TaskIn<'a>,
     service: i64,
-}
-
-impl<'a> Scenario<'a> {
-    /// Read the JSON of a scenario.
-    pub fn read(json: &'a [u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(json).map_err(|error| error.to_string())?;
-        let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let capacity = file.capacity.0.into_iter().map(|(name, units)| (name.into_owned(), units)).collect();
-        let groups = file.groups.into_iter().map(FileGroup::group).collect::<Result<Vec<_>, _>>()?;
-        let mut known: Map<&str, Vec<(Text, i64)>> = Map::default();
-        let mut arrivals = Vec::with_capacity(file.arrivals.len());
-        for arrival in file.arrivals {
-            let FileTask { id, group, needs } = arrival.task;
-            let needs = match known.get(needs.get()) {
-                Some(needs) => needs.clone(),
-                None => {
-                    let Units(read) = serde_json::from_str(needs.get()).map_err(|error| format!("needs of {}: {error}", id.0))?;
-                    known.entry(needs.get()).or_insert(read).clone()
-                }
-            };
-            let (at, service) = (within("at", arrival.at, 0, LATEST)?, within("service", arrival.service, 0, LATEST)?);
-            arrivals.push(Arrival { at, task: task(id.0, group.0, needs)?, service });
-        }
-        Ok(Scenario { capacity, groups, arrivals })
-    }
-}
-
-impl<'a> FileGroup<'a> {
-    fn group(self) -> Result<GroupIn<'a>, String> {
-        named("a group", &self.name.0)?;
-        Ok(GroupIn { name: self.name.0, spec: spec(self.weight.unwrap_or(1.0), self.share_limit, self.running_limit)? })
-    }
+    /// Its place among the kinds.
+    kind: u32,
 }
 
 /// Play a scenario to its end.
 pub fn run(profile: &Profile, scenario: Scenario, faults: Faults) -> Result<Log, String> {
-    let Scenario { capacity, groups, arrivals } = scenario;
-    let mut ids: Set<&str> = Set::with_capacity_and_hasher(arrivals.len(), Default::default());
-    if let Some(twice) = arrivals.iter().find(|arrival| !ids.insert(&arrival.task.id)) {
-        return Err(format!("{:?} is named twice, expected unique names", twice.task.id));
-    }
-    drop(ids);
+    let Scenario { capacity, groups, kinds, arrivals, ids } = scenario;
     let number = arrivals.len();
-    let mut order: Vec<usize> = (0..number).collect();
-    order.sort_by_key(|&i| arrivals[i].at);
-    let service: Vec<i64> = arrivals.iter().map(|arrival| arrival.service).collect();
-    let at: Vec<i64> = arrivals.iter().map(|arrival| arrival.at).collect();
-    let mut tasks: Vec<Option<TaskIn>> = arrivals.into_iter().map(|arrival| Some(arrival.task)).collect();
+    let mut unique: Set<&str> = Set::with_capacity_and_hasher(number, Default::default());
+    if let Some(twice) = ids.iter().find(|id| !unique.insert(id)) {
+        return Err(format!("{twice:?} is named twice, expected unique names"));
+    }
+    drop(unique);
+    let mut order: Vec<u32> = (0..number as u32).collect();
+    if !arrivals.is_sorted_by_key(|arrival| arrival.at) {
+        order.sort_by_key(|&i| arrivals[i as usize].at);
+    }
     let mut play = Play {
         admission: Admission::new(profile, &capacity, faults)?,
-        groups: groups.into_iter().map(|group| (group.name.clone(), group)).collect(),
-        at_most: number as i64,
+        specs: groups.iter().map(|group| (&*group.name, group.spec)).collect(),
+        known: kinds.iter().map(|_| None).collect(),
+        kinds: &kinds,
+        arrivals: &arrivals,
+        task_of: Vec::new(),
+        nameless: "".into(),
         running: BinaryHeap::new(),
         why: vec![Some(""); number],
         log: Log { starts: Vec::with_capacity(number), ends: Vec::with_capacity(number), unserved: Vec::new() },
         saw: Vec::new(),
     };
-    let (mut coming, mut arriving) = (&order[..], Vec::new());
+    let mut coming = &order[..];
     loop {
-        let next = coming.first().map(|&i| at[i]);
+        let next = coming.first().map(|&i| arrivals[i as usize].at);
         let Some(now) = play.running.peek().map(|&Reverse((end, _))| end).into_iter().chain(next).min() else { break };
         play.end(now)?;
         if next == Some(now) {
-            let (places, later) = coming.split_at(coming.iter().take_while(|&&i| at[i] == now).count());
+            let (places, later) = coming.split_at(coming.iter().take_while(|&&i| arrivals[i as usize].at == now).count());
             coming = later;
-            // To the scheduler an id is only a name: its number saves looking the task up when it starts.
-            arriving.extend(places.iter().filter_map(|&i| Some(TaskIn { id: Cow::Owned(i.to_string()), ..tasks[i].take()? })));
-            arriving = play.arrive(now, places, arriving);
+            play.arrive(places);
         }
-        play.pump(now, &service)?;
+        play.pump(now)?;
     }
     play.log.unserved = play.why.into_iter().enumerate().filter_map(|(i, why)| Some((i, why?))).collect();
     Ok(play.log)
 }
 
+/// A kind as the scheduler knows it, or why it refuses all of that kind.
+type Known = Result<(GroupId, ShapeId, Spec), &'static str>;
+
 struct Play<'a> {
     admission: Admission,
-    /// Those not yet known to the scheduler.
-    groups: Map<Text<'a>, GroupIn<'a>>,
-    at_most: i64,
+    specs: Map<&'a str, Spec>,
+    kinds: &'a [Kind<'a>],
+    /// By kind; nothing, until the first of it arrives.
+    known: Vec<Option<Known>>,
+    arrivals: &'a [Arrival],
+    /// To the scheduler an id is only a name: the number that it gives to each tells which task it is.
+    task_of: Vec<u32>,
+    nameless: Arc<str>,
     /// (end, lease)
     running: BinaryHeap<Reverse<(i64, u64)>>,
     /// Of each task: why it has not started.
@@ -203,18 +114,16 @@ struct Play<'a> {
     saw: Vec<Seen>,
 }
 
-impl<'a> Play<'a> {
-    fn step(&mut self, command: &Command, now: i64) {
-        self.saw.clear();
-        self.admission.step(command, now, &mut self.saw);
-    }
-
+impl Play<'_> {
+    /// The scheduler's clock goes on to this instant, and what ends then has ended.
     fn end(&mut self, now: i64) -> Result<(), String> {
+        self.admission.now = now;
         while let Some(&Reverse((end, lease))) = self.running.peek()
             && end == now
         {
             self.running.pop();
-            self.step(&Command::Release { lease: lease as i64, claim: Claim::default() }, now);
+            self.saw.clear();
+            self.admission.step(&Command::Release { lease: lease as i64, claim: Claim::default() }, now, &mut self.saw);
             if self.saw[0].0 != "released" {
                 return Err(format!("at {now}: the release of lease {lease} was answered by {:?}", self.saw));
             }
@@ -223,41 +132,49 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// A group's specification never changes, so it is sent until a task of the group was accepted. Gives the list back, empty.
-    fn arrive(&mut self, now: i64, places: &[usize], tasks: Vec<TaskIn<'a>>) -> Vec<TaskIn<'a>> {
-        let mut groups: Map<&str, &GroupIn> = Map::default();
-        if !self.groups.is_empty() {
-            groups.extend(tasks.iter().filter_map(|task| Some((&*task.group, self.groups.get(&task.group)?))));
-        }
-        let groups = groups.into_values().cloned().collect();
-        let command = Command::Enqueue { tasks, groups };
-        self.step(&command, now);
-        let Command::Enqueue { mut tasks, .. } = command else { return Vec::new() };
-        for ((&i, task), Seen(word, about)) in places.iter().zip(&tasks).zip(&self.saw) {
-            match about {
-                About::Reason(_, refusal) => self.why[i] = Some(refusal.word()),
-                _ if *word != "accepted" => self.why[i] = Some(word),
-                _ if self.groups.is_empty() => {}
-                _ => drop(self.groups.remove(&task.group)),
+    /// These tasks arrive at once.
+    fn arrive(&mut self, places: &[u32]) {
+        self.admission.queue.reserve(places.len());
+        for &i in places {
+            let kind = self.arrivals[i as usize].kind as usize;
+            let known = match self.known[kind] {
+                Some(known) => known,
+                None => *self.known[kind].insert(meet(&mut self.admission, &self.kinds[kind], &self.specs)),
+            };
+            match known {
+                Err(word) => self.why[i as usize] = Some(word),
+                Ok((g, shape, spec)) => {
+                    let n = self.admission.accept_nameless(g, shape, spec, &self.nameless) as usize;
+                    if self.task_of.len() <= n {
+                        self.task_of.resize(n + 1, u32::MAX);
+                    }
+                    self.task_of[n] = i;
+                }
             }
         }
-        tasks.clear();
-        tasks
     }
 
-    fn pump(&mut self, now: i64, service: &[i64]) -> Result<(), String> {
-        self.step(&Command::Pump { at_most: self.at_most }, now);
-        for Seen(_, about) in &self.saw {
-            if let About::Start(lease, task, _) = about {
-                let waits = task.parse().ok().filter(|&i: &usize| self.why[i].take() == Some(""));
-                let i = waits.ok_or_else(|| format!("at {now}: task {task} was started; it does not wait"))?;
-                let end = now.checked_add(service[i]).filter(|&end| end <= LATEST);
-                let end = end.ok_or_else(|| format!("task {task} started at {now} and would end after {LATEST}"))?;
-                self.log.starts.push((now, *lease, i));
-                self.running.push(Reverse((end, *lease)));
+    fn pump(&mut self, now: i64) -> Result<(), String> {
+        while let Some((lease, n, _)) = self.admission.start_next() {
+            let i = self.task_of[n as usize] as usize;
+            if self.why[i].take() != Some("") {
+                return Err(format!("at {now}: task {i} was started; it does not wait"));
             }
+            let end = now.checked_add(self.arrivals[i].service).filter(|&end| end <= LATEST);
+            let end = end.ok_or_else(|| format!("task {i} started at {now} and would end after {LATEST}"))?;
+            self.log.starts.push((now, lease, i));
+            self.running.push(Reverse((end, lease)));
         }
         Ok(())
+    }
+}
+
+/// The first task of a kind arrives. A group's specification never changes, so all that follow are answered alike.
+fn meet(admission: &mut Admission, kind: &Kind, specs: &Map<&str, Spec>) -> Known {
+    let spec = specs.get(&*kind.group).copied().unwrap_or_default();
+    match admission.impossible(&kind.needs, spec) {
+        Some(refusal) => Err(refusal.word()),
+        None => Ok((admission.group(&kind.group), admission.shape(&kind.needs, &mut Vec::new()), spec)),
     }
 }
 
@@ -288,6 +205,28 @@ mod tests {
         assert_eq!(log.unserved, []);
     }
 
+    /// However the file is written, and whatever is in its names: what is read at a glance and what is not come to the same.
+    #[test]
+    fn blanks_do_not_count() {
+        let names = [
+            ("a", "g", "llm"),
+            ("ä\u{1F600}", "h", "llm"),
+            ("a", "}", "llm"),
+            (r#"\""#, "g", "llm"),
+            ("a", "g", "l}m"),
+            ("a", "g", r"\\"),
+            ("a", "g", "l,m{"),
+        ];
+        for (id, group, resource) in names {
+            let arrivals = [arrival(5, id, group, 1, 7), arrival(0, "b", "g", 1, 5), arrival(0, "c", "h", 2, 5)];
+            let file = two(&arrivals.join(",")).replace("llm", resource);
+            let glance = play("slotwise", &file).unwrap();
+            assert_eq!((glance.starts.len(), &glance), (3, &play("slotwise", &file.replace(r#"{"at":"#, r#"{ "at":"#)).unwrap()), "{file}");
+            assert_eq!(glance, play("slotwise", &file.replace(r#""name":"two""#, r#""name":{"arrivals":[]}"#)).unwrap());
+        }
+        assert_eq!(play("slotwise", &two("")).unwrap(), Log::default());
+    }
+
     #[test]
     fn what_never_starts_is_told() {
         let log = play("slotwise", &two(&[arrival(0, "a", "g", 1, 5), arrival(0, "wide", "g", 3, 5)].join(","))).unwrap();
@@ -304,6 +243,15 @@ mod tests {
             (two(&arrival(LATEST, "a", "g", 1, 1)), "would end after"),
             (two(&arrival(0, "a", "g", 0, 1)), "must need 1 to"),
             (two(&arrival(0, "a", "g", 1, 1)).replace("service", "servant"), "servant"),
+            (two(&(arrival(0, "a", "g", 1, 1) + ",")), "trailing comma"),
+            (two(&arrival(0, "a", "g", 1, 1)).replace(r#""at":0"#, r#""at":00"#), "invalid number"),
+            (two(&arrival(0, "a", "g", 1, 1)).replace(r#"{"llm":1}"#, r#"{"llm":{}"#), "expected"),
+            (two(&arrival(0, "a", "g", 1, 1)).replace("\"a\"", "\"a\u{1}\""), "control character"),
+            (two(&arrival(0, "a", "", 1, 1)), "group must have"),
+            (two(&arrival(0, "", "g", 1, 1)), "id must have"),
+            (two(&arrival(LATEST + 1, "a", "g", 1, 1)), "at must be"),
+            (two(&arrival(0, "a", "g", 1, 1)) + "}", "trailing characters"),
+            (two(&arrival(0, "a", "g", 1, 1)).replace("}]}", r#"}],"arrivals":[]}"#), "duplicate field"),
             (two(&arrival(0, "a", "g", 1, 1)).replace(r#"{"llm":2}"#, r#"{"llm":0}"#), "capacity of llm"),
         ] {
             let error = play("slotwise", &scenario).unwrap_err();

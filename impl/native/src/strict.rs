@@ -2,7 +2,7 @@
 use crate::fair_queue::GroupId;
 use crate::faults::Faults;
 use crate::heads::{ALWAYS, Borrowed, Head, NEVER, Rivals, Rule, Thresholds, WATCHED};
-use crate::ledger::{Ledger, ShapeId};
+use crate::ledger::{Ledger, ResourceId, ShapeId};
 use crate::words::Refusal;
 
 #[derive(Clone, Debug, Default)]
@@ -41,11 +41,11 @@ fn pressed(ledger: &Ledger, shape: ShapeId, rivals: &Rivals) -> bool {
 
 impl Rule for Strict {
     fn thresholds(&self, _: &Ledger, g: GroupId, head: &Head) -> Thresholds {
-        [if self.at_limit(g, head) { NEVER } else { ALWAYS }; WATCHED]
+        Thresholds { most: [if self.at_limit(g, head) { NEVER } else { ALWAYS }; WATCHED], alone: u8::MAX }
     }
 
-    fn asked(&self, ledger: &Ledger, shape: ShapeId, rivals: &Rivals) -> Thresholds {
-        [if pressed(ledger, shape, rivals) { ALWAYS } else { NEVER }; WATCHED]
+    fn asked(&self, _: ResourceId, _: &Rivals) -> i64 {
+        ALWAYS
     }
 
     /// Under pressure, a group that holds as many leases as its share limit starts nothing (STR-1).

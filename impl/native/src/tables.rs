@@ -79,6 +79,11 @@ impl<T> Slab<T> {
         }
     }
 
+    /// So many things are about to come.
+    pub fn reserve(&mut self, things: usize) {
+        self.items.reserve(things.saturating_sub(self.vacant.len()));
+    }
+
     /// Take out what is under a number that is in use.
     pub fn remove(&mut self, i: u32) -> T {
         self.vacant.push(i);

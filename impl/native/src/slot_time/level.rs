@@ -42,7 +42,8 @@ impl SlotTime {
         if service == 0 {
             return;
         }
-        let share = shares(ledger, shape, 1 << 32, 1);
+        let of = |&(r, units): &(u32, i64)| (units << 32) / ledger.capacity[r as usize];
+        let share = i128::from(ledger.needs(shape).iter().map(of).max().unwrap_or(0));
         self.horizon = if self.horizon > 0 && self.faults.on("horizon_unweighted") {
             self.horizon + (service - self.horizon).div_euclid(i64::from(self.params.memory))
         } else {

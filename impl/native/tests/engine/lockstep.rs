@@ -276,12 +276,15 @@ fn profile(random: &mut Random) -> Profile {
 }
 
 fn episode(seed: u64) {
-    let names = ["submission", "a", "b"];
+    let endpoints: Vec<String> = (0..64).map(|e| format!("endpoint-{e}")).collect();
+    let names: Vec<&str> = ["submission", "a", "b"].into_iter().chain(endpoints.iter().map(String::as_str)).collect();
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let profile = profile(&mut random);
-    let resources = 1 + random.below(3);
-    let capacity: Vec<i64> = (0..resources).map(|_| random.of(&[1, 2, 3, 5, 8, 13])).collect();
     let count = random.of(&[1, 2, 4, 9, 70]);
+    // Endpoints that few shapes ask for, beside what all ask for.
+    let endpoints = if random.below(3) == 0 { 1 + random.below(count.min(64)) } else { 0 };
+    let resources = if endpoints > 0 { 3 + endpoints } else { 1 + random.below(3) };
+    let capacity: Vec<i64> = (0..resources).map(|r| random.of(if r < 3 { &[1, 2, 3, 5, 8, 13] } else { &[1, 2, 2, 3, 3, 5] })).collect();
     let mut specs: Vec<Spec> = Vec::new();
     for _ in 0..count {
         specs.push(Spec {
@@ -291,9 +294,15 @@ fn episode(seed: u64) {
     }
     let wide = random.below(3) == 0;
     let mut shapes = Vec::new();
-    for _ in 0..random.of(&[1, 2, 6]) {
+    for _ in 0..if endpoints > 0 { endpoints + random.below(3) } else { random.of(&[1, 2, 6]) } {
         let mut shape: Vec<(usize, i64)> = Vec::new();
-        for r in 0..resources {
+        for _ in 0..if endpoints > 0 { random.of(&[0, 1, 1, 1, 1, 2]) } else { 0 } {
+            let r = 3 + if random.below(4) > 0 { shapes.len() % endpoints } else { random.below(endpoints) };
+            if shape.iter().all(|need| need.0 != r) {
+                shape.push((r, 1 + random.below(2) as i64));
+            }
+        }
+        for r in 0..resources.min(3) {
             if random.below(3) > 0 {
                 shape.push((r, if wide { 1 + random.below(3) as i64 } else { 1 }));
             }
@@ -317,7 +326,8 @@ fn episode(seed: u64) {
                 if random.below(20) == 0 {
                     specs[g].weight = random.of(&[1024, 5120]);
                 }
-                let task = Task { id: format!("t{}", random.below(ids)), group: g, needs: random.of(&shapes), spec: specs[g] };
+                let needs = if random.below(2) == 0 { shapes[g % shapes.len()].clone() } else { random.of(&shapes) };
+                let task = Task { id: format!("t{}", random.below(ids)), group: g, needs, spec: specs[g] };
                 let needs: Vec<String> = task.needs.iter().map(|&(r, units)| format!("{:?}:{units}", names[r])).collect();
                 let (weight, limit) = (specs[g].weight as f64 / 1024.0, specs[g].limit.map_or("null".into(), |limit| limit.to_string()));
                 let group = format!("{{\"name\":\"g{g}\",\"weight\":{weight},\"share_limit\":{limit}}}");

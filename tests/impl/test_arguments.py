@@ -24,8 +24,8 @@ NEW: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("group g: Expected `float` that's a multiple of", ({"a": 1}, [Group("g", weight=0.3)]), {}),
     ("no profile is called 'mine'; there are strict", ({"a": 1},), {"profile": "mine"}), ("profile must be a Profile or its name", ({"a": 1},), {"profile": 3}),
     ("retry must be a Retry", ({"a": 1},), {"retry": 3}), ("seed must be an integer", ({"a": 1},), {"seed": "x"}), ("name must be a string", ({"a": 1},), {"name": 3}),
-    ("slo must be a number of seconds", ({"a": 1},), {"slo": "5"}), ("slo must be a finite number of seconds, at least 0", ({"a": 1},), {"slo": NAN}),
-    ("slo must be a finite number of seconds, at least 0", ({"a": 1},), {"slo": -1}), ("lost must be 'raise' or 'ignore', found 'bad'", ({"a": 1},), {"lost": "bad"}),
+    ("slo must be a number of seconds", ({"a": 1},), {"slo": "5"}), ("slo must be a finite number of seconds above 0", ({"a": 1},), {"slo": NAN}),
+    ("slo must be a finite number of seconds above 0", ({"a": 1},), {"slo": -1}), ("lost must be 'raise' or 'ignore', found 'bad'", ({"a": 1},), {"lost": "bad"}),
     ("check must be 'raise' or 'note' or True or False, found 'bad'", ({"a": 1},), {"check": "bad"}), ("tap must be a socket's path", ({"a": 1},), {"tap": 3}),
     ("record must be a file's path", ({"a": 1},), {"record": 3}), ("recording must be a file's path", ({"a": 1},), {"recording": 3}), ("tape must be a Tape", ({"a": 1},), {"tape": 3}),
     ("clock must be a function", ({"a": 1},), {"clock": 3}),
@@ -59,7 +59,7 @@ SUBMITTED: list[tuple[str, Callable[[Scheduler], object]]] = [
     ("group : Expected `str` of length >= 1", lambda s: s.submit(give, group="")),
     ("deadline must be a number of seconds, found '1'", lambda s: s.submit(give, deadline="1")),  # type: ignore[arg-type]
     ("deadline must be a finite number of seconds, found nan", lambda s: s.submit(give, deadline=NAN)),
-    ("deadline must be a finite number of seconds, found inf", lambda s: s.submit(give, deadline=INF)),
+    ("deadline must be a finite number of seconds, found -inf", lambda s: s.submit(give, deadline=-INF)),
     ("retry must be a Retry", lambda s: s.submit(give, retry=3)),  # type: ignore[arg-type]
     ("source must be what has `rows`", lambda s: s.attach(3)),  # type: ignore[arg-type]
     ("group must be a Group", lambda s: s.specify("g")),  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def test_a_socket_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pyte
 RETRIES: list[tuple[str, dict[str, Any]]] = [
     ("on must name exceptions in a tuple", {"on": ValueError}), ("on must name exceptions in a tuple", {"on": [ValueError]}), ("on must name exceptions in a tuple", {"on": (KeyboardInterrupt,)}),
     ("expected tries to be an integer", {"on": (ValueError,), "tries": 2.5}), ("expected tries to be an integer", {"on": (ValueError,), "tries": "3"}),
-    ("expected tries to be an integer, first", {"on": (ValueError,), "first": NAN}), ("expected tries >= 1", {"on": (ValueError,), "tries": 0}),
+    ("expected tries >= 1, first >= 0 and finite", {"on": (ValueError,), "first": NAN}), ("expected tries to be an integer, first", {"on": (ValueError,), "first": "1"}), ("expected tries >= 1", {"on": (ValueError,), "tries": 0}),
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The meter: what it has folded equals what is summed up anew from the list of events, instant by instant."""
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from math import ceil
 from random import Random
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slotwise.impl import meter as m
+from slotwise.impl.meter_log import MeterLog
 from slotwise.impl.snapshot import CAUSES
 from slotwise.spec.vocabulary import Group
 
@@ -30,20 +32,23 @@ def test_a_duration_is_in_its_bucket_and_that_is_narrow(duration: int) -> None:
     assert (kept.counts, kept.total) == ({i: 1, 0: 1} if i else {0: 2}, duration)
 
 
+numbers = itertools.count()
+
+
 @dataclass(eq=False)
 class FakeJob:
     _row: m.GroupRow
     _shape: m.Shape
-    _state: str = "waiting"
     _since: int = 0
+    id: str = field(default_factory=lambda: f"#{next(numbers)}")
 
 
 @dataclass
 class Naive:
     """Everything that there is, looked at in every instant."""
 
-    line: dict[str, list[FakeJob]] = field(default_factory=lambda: {g.name: [] for g in GROUPS})
-    running: list[FakeJob] = field(default_factory=list)
+    line: dict[str, list[Any]] = field(default_factory=lambda: {g.name: [] for g in GROUPS})
+    running: list[Any] = field(default_factory=list)
     asked: dict[str, set[str]] = field(default_factory=lambda: {r: set() for r in CAPACITY})
     backing: dict[str, int] = field(default_factory=lambda: {g.name: 0 for g in GROUPS})
     due: bool = False
@@ -116,8 +121,9 @@ def test_integrals_equal_those_summed_up_anew(seed: int, length: int) -> None:
     dice = Random(seed)
     acts = [(dice.choice(KINDS), dice.randrange(99), dice.randrange(5)) for _ in range(length)]
     it, naive, at = m.Meter(CAPACITY), Naive(), 0
+    log = MeterLog(it)
     rows = [it.group(group) for group in GROUPS]
-    told: dict[int, tuple[FakeJob, int]] = {}
+    told: dict[int, tuple[Any, int]] = {}
     for act, n, k in acts:
         row, group = rows[n % 3], GROUPS[n % 3]
         line = naive.line[row.name]
@@ -127,41 +133,39 @@ def test_integrals_equal_those_summed_up_anew(seed: int, length: int) -> None:
             at += k
         elif act == "waits":
             needs = NEEDS[(k + n // 3) % len(NEEDS)]
-            job = FakeJob(row, it.shape(needs))
-            it.waits(job, at)
+            job: Any = FakeJob(row, it.shape(needs), at)
+            log.waits(job, at)
             line.append(job)
             for resource in needs:
                 naive.asked[resource].add(row.name)
         elif act == "start" and line and naive.room(group) > 0 and all(CAPACITY[r] - naive.held(r) >= u for r, u in line[0]._shape.needs.items()):
             job = line.pop(0)
-            it.starts(job, at)
-            job._state = "running"
+            log.starts(job, at)
+            job._since = at
             naive.running.append(job)
         elif act == "end" and naive.running:
             job = naive.running.pop(n % len(naive.running))
-            it.ends(job, at)
-            job._state = "finished"
+            log.ends(job, at)
             told.pop(id(job), None)
         elif act == "told" and naive.running:
             job = naive.running[n % len(naive.running)]
             if id(job) not in told:
-                it.told(job, at)
+                log.told(job, at)
                 told[id(job)] = (job, at)
         elif act == "leave" and line:
             job = line.pop(k % len(line))
-            job._state = "cancelled"
-            it.leaves(job, at)
+            log.leaves(job, at)
         elif act in ("pause", "resume"):
             more = 1 if act == "pause" else -1
             if naive.backing[row.name] + more >= 0:
-                it.backs_off(row, at, more)
+                log.backs_off(row, at, more)
                 naive.backing[row.name] += more
         elif act == "due":
-            if at != it.at:
-                it._advance(at)
-            it.due = naive.due = bool(k % 2)
+            naive.due = bool(k % 2)
+            log.turns(at, naive.due)
         if n % 5 == 0:                       # looking changes nothing
-            it.frozen_groups(at, 0)
+            log.folded().frozen_groups(at, 0)
+    log.folded()
     for seen in it.frozen_resources(at, 1000):
         r = seen.name
         eligible = sum(naive.eligible(group, r) for group in GROUPS)
@@ -187,14 +191,14 @@ def test_integrals_equal_those_summed_up_anew(seed: int, length: int) -> None:
 
 
 def test_a_lowered_limit_and_a_new_weight_count_from_now_on() -> None:
-    it = m.Meter({"x": 2})
+    log = MeterLog(it := m.Meter({"x": 2}))
     a, b = it.group(Group("a")), it.group(Group("b"))
     jobs: list[Any] = [FakeJob(row, it.shape({"x": 1})) for row in (a, b, a)]
     for job in jobs:
-        it.waits(job, 0)
+        log.waits(job, 0)
     for job in jobs[:2]:
-        it.starts(job, 0)
-        job._state = "running"
+        log.starts(job, 0)
+    log.folded()
     it.respecify(a, Group("a", weight=3.0), 10)       # a is due 1.5 of 2 units now, and holds 1
     it.respecify(a, Group("a", weight=3.0, running_limit=1), 30)
     it.frozen_groups(60, 0)
@@ -202,35 +206,37 @@ def test_a_lowered_limit_and_a_new_weight_count_from_now_on() -> None:
 
 
 def test_units_are_lent_beyond_a_share_while_others_wait() -> None:
-    it = m.Meter({"x": 4})
+    log = MeterLog(it := m.Meter({"x": 4}))
     a, b = it.group(Group("a", weight=3.0)), it.group(Group("b", weight=2.0))
     for row, starts in ((b, 4), (b, 0), (a, 0)):
         for i in range(max(1, starts)):
             job: Any = FakeJob(row, it.shape({"x": 1}))
-            it.waits(job, 0)
+            log.waits(job, 0)
             if i < starts:
-                it.starts(job, 0)
-                job._state = "running"
-    assert it.frozen_resources(10)[0].lent == 2       # of 4; b's share is 1.6
-    it.leaves(it.groups["a"].line[0], 10)
-    assert it.frozen_resources(10)[0].lent == 0       # only b itself waits
+                log.starts(job, 0)
+    assert log.folded().frozen_resources(10)[0].lent == 2       # of 4; b's share is 1.6
+    log.leaves(job, 10)
+    assert log.folded().frozen_resources(10)[0].lent == 0       # only b itself waits
 
 
 def test_a_line_keeps_few_that_wait_no_longer() -> None:
-    it = m.Meter({"x": 1})
+    log = MeterLog(it := m.Meter({"x": 1}))
     row, shape = it.group(Group("a")), it.shape({"x": 1})
     first: Any = FakeJob(row, shape)
-    it.waits(first, 0)
+    log.waits(first, 0)
     for i in range(1000):
         job: Any = FakeJob(row, shape)
-        it.waits(job, i)
-        job._state = "cancelled"
-        it.leaves(job, i)
+        log.waits(job, i)
+        log.leaves(job, i)
+        log.folded()
         assert len(row.line) < 100
-    it.starts(first, 1000)
-    assert (row.waiting, row.dead, len(row.line)) == (0, row.dead, row.dead)
-    it.waits(FakeJob(row, shape), 1001)
-    assert (len(row.line), row.dead) == (1, 0)
+    log.starts(first, 1000)
+    log.folded()
+    assert (row.waiting, len(row.line), len(row.gone)) == (0, 0, 0)
+    job = FakeJob(row, shape)
+    log.waits(job, 1001)
+    log.folded()
+    assert (len(row.line), len(row.gone)) == (1, 0)
 
 
 def test_histograms_merge() -> None:

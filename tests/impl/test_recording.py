@@ -217,16 +217,13 @@ def test_a_keyframe_that_went_through_messagepack_is_the_same() -> None:
     meter = m.Meter({f"r{prime}": prime for prime in (9973, 9967, 9949, 9941, 9931, 9929)})
     meter.group(Group("a", running_limit=3))
 
-    class Job:
-        tries, id, _lease, _since, _state = 0, "#1", 1, 0, "waiting"
-        _row, _shape = meter.groups["a"], meter.shape({"r9973": 5, "r9929": 2})
-
-    job, other = Job(), Job()
-    other.id = "#2"
-    meter.waits(job, 10**15)
-    meter.waits(other, 10**15)
-    meter.starts(job, 10**15 + 5)
-    state = meter_state.frozen(meter, [job])
+    row, shape = meter.groups["a"], meter.shape({"r9973": 5, "r9929": 2})
+    meter.advance(10**15)
+    for id in ("#1", "#2"):
+        meter.waits(row, shape, id)
+    meter.advance(10**15 + 5)
+    meter.starts(row, "#1")
+    state = meter_state.frozen(meter, [meter_state.Stand("#1", row, shape, 10**15 + 5, 1)])
     read = msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=meter_state.MeterState)
     fold = Fold(read)
     assert fold.frozen() == state

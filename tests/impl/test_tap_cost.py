@@ -12,6 +12,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from slotwise.impl import meter_seen
 from slotwise.impl import tap as t
 from slotwise.impl.meter import Meter
 from slotwise.impl.scheduler import Group, Scheduler
@@ -67,23 +68,18 @@ def test_it_waits_so_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert shown == pytest.approx([0.0, 0.2, 0.4, 0.6, 1.1, 1.6])
 
 
-class Fake:
-    def __init__(self, row: Any, shape: Any) -> None:
-        self._row, self._shape, self._since, self._state = row, shape, 0, "waiting"
-
-
 def test_a_group_to_which_nothing_happens_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     it = Meter({"x": 2})
     rows = [it.group(Group(f"g{i}")) for i in range(100)]
     shape = it.shape({"x": 1})
     made: list[str] = []
-    work = it._frozen
+    work = meter_seen.frozen
 
-    def freeze(row: Any, *rest: Any) -> Any:
+    def freeze(meter: Any, row: Any, *rest: Any) -> Any:
         made.append(row.name)
-        return work(row, *rest)
+        return work(meter, row, *rest)
 
-    monkeypatch.setattr(it, "_frozen", freeze)
+    monkeypatch.setattr(meter_seen, "frozen", freeze)
 
     def frozen(at: int) -> list[str]:
         made.clear()
@@ -92,27 +88,31 @@ def test_a_group_to_which_nothing_happens_is_frozen_once(monkeypatch: pytest.Mon
 
     assert len(frozen(0)) == 100
     assert frozen(10) == []
-    job: Any = Fake(rows[3], shape)
-    it.waits(job, 20)
+    it.advance(20)
+    it.waits(rows[3], shape, "#1")
     assert frozen(30) == frozen(40) == ["g3"]            # what it has waited grows
-    it.starts(job, 50)
+    it.advance(50)
+    it.starts(rows[3], "#1")
     assert frozen(60) == ["g3"]                          # what it was served grows
-    it.ends(job, 70)
+    it.advance(70)
+    it.ends(rows[3], shape, "#1", 50)
     assert frozen(80) == ["g3"]
     assert frozen(90) == []
     assert it.frozen_groups(95, 0)[3].service == 20
-    it.backs_off(rows[5], 100, 1)
+    it.advance(100)
+    it.backs_off(rows[5], 1)
     assert frozen(110) == frozen(120) == ["g5"]
-    it.backs_off(rows[5], 130, -1)
+    it.advance(130)
+    it.backs_off(rows[5], -1)
     assert frozen(140) == ["g5"]
     assert frozen(150) == []
     it.respecify(rows[7], Group("g7", weight=2.0), 160)
     assert frozen(170) == ["g7"]
     assert it.frozen_groups(180, 0)[7].weight == 2.0
-    gone: Any = Fake(rows[9], shape)
-    it.waits(gone, 200)
-    gone._state = "cancelled"
-    it.leaves(gone, 205)
+    it.advance(200)
+    it.waits(rows[9], shape, "#2")
+    it.advance(205)
+    it.leaves(rows[9], shape, "#2")
     assert frozen(210) == ["g9"]
     assert sum(it.frozen_groups(220, 0)[9].causes.values()) == 5
 

@@ -1,6 +1,7 @@
 """The engine's methods that the live scheduler calls, each written down as a line of a trace, or compared with the specification at once, or both."""
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,6 +11,8 @@ from slotwise.impl.errors import Divergence
 from slotwise.spec import trace
 from slotwise.spec import vocabulary as v
 from slotwise.spec.vocabulary import Observation, State
+
+log = logging.getLogger(__name__)
 
 #: States are compared at every so many commands, observations at every one.
 STATES = 64
@@ -36,10 +39,19 @@ class Recorded:
         saw: list[Observation] = self._engine.step(command)
         self.steps += 1
         if self._sink is not None:
-            self._sink.write(trace.encode(trace.Trace(self._header, [trace.Step(command, saw)])).split(trace.NEWLINE, 1)[1])
+            self._write(trace.encode(trace.Trace(self._header, [trace.Step(command, saw)])).split(trace.NEWLINE, 1)[1])
         if self._diverged is not None:
             self._compare(command, saw)
         return saw
+
+    def _write(self, line: bytes) -> None:
+        """Whoever is recorded does not suffer if it cannot be written."""
+        assert self._sink is not None
+        try:
+            self._sink.write(line)
+        except Exception as error:
+            self._sink = None
+            log.error("nothing is recorded any more after step %d: %s: %s", self.steps - 1, type(error).__name__, error)
 
     def _compare(self, command: v.Command, saw: list[Observation]) -> None:
         expected = self._spec.step(self._model, command)

@@ -43,12 +43,12 @@ def sound(group: object) -> Group:
         raise ValueError(f"group {group.name!s:.200}: {error}") from None
 
 
-def seconds(argument: str, given: object, least: float = -math.inf) -> int:
+def seconds(argument: str, given: object, *, positive: bool = False) -> int:
     """In nanoseconds. Raises TypeError, ValueError."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise wrong(argument, "a number of seconds", given)
-    if not math.isfinite(given) or given < least:
-        raise ValueError(f"{argument} must be a finite number of seconds{f', at least {least:g}' if math.isfinite(least) else ''}, found {given}")
+    if not math.isfinite(given * 1e9) or (positive and given <= 0):
+        raise ValueError(f"{argument} must be a finite number of seconds{' above 0' if positive else ''}, found {given}")
     return round(given * 1e9)
 
 

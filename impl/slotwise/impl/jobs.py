@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import anyio
 
+from slotwise.impl.errors import Expired, JobCancelled
 from slotwise.impl.loops import Bell
 from slotwise.impl.retries import Retry
 
 if TYPE_CHECKING:
-    from slotwise.impl.core import Core, Worker
+    from slotwise.impl.core import Core
+    from slotwise.impl.crew import Worker
     from slotwise.impl.meter import GroupRow, Shape
     from slotwise.impl.timers import Timer
 
@@ -18,7 +20,7 @@ T = TypeVar("T")
 
 #: Where a job is, and then how it ended.
 JobState = Literal["waiting", "running", "backing_off", "finished", "failed", "cancelled", "timed_out"]
-ENDS = ("finished", "failed", "cancelled", "timed_out")
+ENDS = frozenset(("finished", "failed", "cancelled", "timed_out"))
 
 
 class Job(Generic[T]):
@@ -34,17 +36,21 @@ class Job(Generic[T]):
     def __init__(
         self, scheduler: Core, id: str, row: GroupRow, shape: Shape, function: Callable[..., Awaitable[T]], arguments: tuple[object, ...], retry: Retry | None, forget: bool
     ) -> None:
-        self.id, self.tries = id, 0
-        self._scheduler, self._row, self._shape, self._function, self._arguments = scheduler, row, shape, function, arguments
-        self._retry, self._forget = retry, forget
+        self.id = id
+        self.tries = 0
+        self._scheduler = scheduler
+        self._row = row
+        self._shape = shape
+        self._function = function
+        self._arguments = arguments
+        self._retry = retry
+        self._forget = forget
         self._state: JobState = "waiting"
-        self._since = 0                                   # when it began to wait, to run, or to back off
-        self._lease = 0
+        self._lease = self._since = self._awaiting = 0                   # `_since` the lease was given; so many await it
         self._worker: Worker | None = None
         self._asked: Literal["cancelled", "timed_out"] | None = None     # to end so, while it runs
         self._timer: Timer | None = None                  # its deadline
         self._pause: Timer | None = None                  # the end of its back-off
-        self._awaiting = 0
         self._bells: list[Bell] | None = None             # of those who wait for its end
         self._error: BaseException | None = None
         self._result: Any = None
@@ -72,39 +78,46 @@ class Job(Generic[T]):
             return result
         if self._error is None:
             raise RuntimeError(f"job {self.id} is not over, but {self._state}")
-        self._scheduler._lost.pop(self, None)
+        self._scheduler._lost.drop(self)
         raise self._error
 
     def exception(self) -> BaseException | None:
         """Of a job that is over (RuntimeError): what `result` would raise, or None."""
         if not self.over:
             raise RuntimeError(f"job {self.id} is not over, but {self._state}")
-        self._scheduler._lost.pop(self, None)
+        self._scheduler._lost.drop(self)
         return self._error
 
     async def wait(self) -> None:
         """Until it is over, however it ends; its error still wants to be seen."""
         if not self.over:
-            await self._bell().wait()
+            bell = self._bell()
+            try:
+                await bell
+            except BaseException:
+                self._unhang(bell)
+                raise
 
     def __await__(self) -> Generator[Any, Any, T]:
         if self._state not in ENDS:
-            yield from self._ended().__await__()
-        return self.result()
+            self._awaiting += 1
+            bell = self._bell()
+            try:
+                yield from bell.__await__()
+            except BaseException as error:
+                self._unhang(bell)
+                if self._awaiting == 1 and not self.over:        # who awaits it was cancelled, and is the last one: the job goes too
+                    self.cancel()
+                    if not (self.over or isinstance(error, GeneratorExit)):      # thrown away, it can wait for nothing
+                        yield from self._shielded().__await__()
+                raise
+            finally:
+                self._awaiting -= 1
+        return self._result if self._state == "finished" else self.result()
 
-    async def _ended(self) -> None:
-        self._awaiting += 1
-        try:
-            await self._bell().wait()
-        except BaseException:
-            if self._awaiting == 1 and not self.over:
-                self.cancel()
-                if not self.over:
-                    with anyio.CancelScope(shield=True):
-                        await self._bell().wait()
-            raise
-        finally:
-            self._awaiting -= 1
+    async def _shielded(self) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._bell()
 
     def _bell(self) -> Bell:
         bell = self._scheduler._new_bell()
@@ -114,5 +127,44 @@ class Job(Generic[T]):
             self._bells.append(bell)
         return bell
 
+    def _unhang(self, bell: Bell) -> None:
+        if self._bells is not None:
+            self._bells.remove(bell)
+
     def __repr__(self) -> str:
         return f"<job {self.id} of {self.group}: {self._state}>"
+
+
+async def nothing() -> None:
+    raise AssertionError("a job that is over is not called")
+
+
+def ended_so(job: Job[Any], cause: BaseException | None, end: Literal["cancelled", "timed_out"] | None = None) -> Exception:
+    word = end or job._asked or "cancelled"
+    error: Exception = Expired(f"job {job.id} of {job.group} was not over at its deadline") if word == "timed_out" else JobCancelled(f"job {job.id} of {job.group} was cancelled")
+    error.__cause__ = cause
+    return error
+
+
+class Lost:
+    """Jobs that have failed, and whose errors nobody has asked for: up to so many, and of the rest only the number."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most, self._more = most, 0
+        self._jobs: dict[Job[Any], None] = {}
+
+    def add(self, job: Job[Any]) -> None:
+        if len(self._jobs) < self._most:
+            self._jobs[job] = None
+        else:
+            self._more += 1
+
+    def drop(self, job: Job[Any]) -> None:
+        """Somebody has asked."""
+        self._jobs.pop(job, None)
+
+    def take(self) -> tuple[list[Exception], int]:
+        """Their errors, and how many there were in all."""
+        errors = [job._error for job in self._jobs if isinstance(job._error, Exception)]
+        self._jobs.clear()
+        return errors, len(errors) + self._more

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import sys
 import time
-from asyncio import AbstractEventLoop, Future, get_running_loop
-from collections.abc import Callable
+from asyncio import Future, get_running_loop
+from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
 import sniffio
@@ -24,55 +24,45 @@ def clock_here() -> Callable[[], int]:
 
 
 class Bell(Protocol):
-    """One task waits for it, once and from now on; it may be rung more than once. Whoever waits can be cancelled."""
+    """One task awaits it, once and from now on. Whoever waits can be cancelled."""
 
-    async def wait(self) -> None: ...
-    def ring(self) -> None: ...
-
-
-class AsyncioBell:
-    __slots__ = ("_future",)
-
-    def __init__(self, loop: AbstractEventLoop) -> None:
-        self._future: Future[None] = loop.create_future()
-
-    async def wait(self) -> None:
-        await self._future
-
-    def ring(self) -> None:
-        if not self._future.done():
-            self._future.set_result(None)
+    def __await__(self) -> Generator[Any, Any, Any]: ...
 
 
-def bells_here() -> Callable[[], Bell]:
-    """How a bell of the running loop is made."""
+def bells_here() -> tuple[Callable[[], Bell], Callable[[Any], None]]:
+    """How a bell of the running loop is made, and how it is rung: that may be done more than once. (There are no layers between those two and the loop's own.)"""
     if sniffio.current_async_library() != "trio":
-        loop = get_running_loop()
-        return lambda: AsyncioBell(loop)
+        return get_running_loop().create_future, _fulfil
     import trio
 
     current, parked, go_on = trio.lowlevel.current_task, trio.lowlevel.wait_task_rescheduled, trio.lowlevel.reschedule
 
     class TrioBell:
-        __slots__ = ("_task",)
+        __slots__ = ("task",)
 
         def __init__(self) -> None:
-            self._task: Any = None
+            self.task: Any = None
 
         def _abort(self, _: Any) -> trio.lowlevel.Abort:
-            self._task = None
+            self.task = None
             return trio.lowlevel.Abort.SUCCEEDED
 
-        async def wait(self) -> None:
-            self._task = current()
-            await parked(self._abort)
+        def __await__(self) -> Generator[Any, Any, Any]:
+            self.task = current()
+            return parked(self._abort).__await__()
 
-        def ring(self) -> None:
-            if self._task is not None:
-                go_on(self._task)
-                self._task = None
+    def ring(bell: TrioBell) -> None:
+        task = bell.task
+        if task is not None:
+            bell.task = None
+            go_on(task)
 
-    return TrioBell
+    return TrioBell, ring
+
+
+def _fulfil(bell: Future[None]) -> None:
+    if not bell.done():
+        bell.set_result(None)
 
 
 def soon_from_threads() -> Callable[[Callable[[], Any]], None]:

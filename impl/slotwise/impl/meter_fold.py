@@ -4,6 +4,7 @@ from __future__ import annotations
 import msgspec
 
 from slotwise.impl.jobs import ENDS
+from slotwise.impl.meter import Meter
 from slotwise.impl.meter_rows import Shape
 from slotwise.impl.meter_state import MeterState, Stand, frozen, restored
 from slotwise.spec.vocabulary import Group
@@ -36,29 +37,30 @@ class Fold:
                 self._waits(at, kind, job, group, data or b"")
             elif kind == "starts":
                 found = self._alive(job, "waiting")
-                meter.starts(found, at)
-                found._state, found._lease = "running", lease
+                self._to(at).starts(found._row, job)
+                found._since, found._lease = at, lease
             elif kind == "released":
-                meter.ends(self._alive(job, "running"), at)
+                found = self._alive(job, "running")
+                self._to(at).ends(found._row, found._shape, job, found._since)
                 del self.jobs[job]
             elif kind == "due" or kind == "pumped":
-                meter._advance(at)
-                meter.due = kind == "due"
+                self._to(at).due = kind == "due"
             elif kind in ENDS:
                 meter.groups[group].outcomes[kind] += 1
             elif kind == "discarded":
                 found = self._alive(job, "waiting")
-                found._state = "cancelled"
-                meter.leaves(found, at)
+                self._to(at).leaves(found._row, found._shape, job)
                 del self.jobs[job]
             elif kind == "told":
-                meter.told(self._alive(job, "running"), at)
+                found = self._alive(job, "running")
+                self._to(at).told(found._row, job)
             elif kind == "backs_off":
                 row = meter.groups[group]
                 row.retried += 1
-                meter.backs_off(row, at, 1)
+                self._to(at).backs_off(row, 1)
             elif kind == "goes_on":
-                meter.backs_off(meter.groups[group], at, -1)
+                row = meter.groups[group]
+                self._to(at).backs_off(row, -1)
             elif kind == "group":
                 meter.group(_group(data or b""))
             elif kind == "specified":
@@ -80,13 +82,18 @@ class Fold:
         row = self.meter.groups[group]
         if job in self.jobs:
             raise FoldError("it is there already")
-        found = self.jobs[job] = Stand(job, row, shape)
-        self.meter.waits(found, at)
+        self.jobs[job] = Stand(job, row, shape)
+        self._to(at).waits(row, shape, job)
         if kind == "waits":
             row.submitted += 1
 
+    def _to(self, at: int) -> Meter:
+        if at != self.meter.at:
+            self.meter.advance(at)
+        return self.meter
+
     def _alive(self, job: str, state: str) -> Stand:
         found = self.jobs[job]
-        if found._state != state:
-            raise FoldError(f"the job is {found._state}, not {state}")
+        if (is_ := "running" if found._lease else "waiting") != state:
+            raise FoldError(f"the job is {is_}, not {state}")
         return found

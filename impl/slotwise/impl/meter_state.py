@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from slotwise.impl.meter import Meter
-from slotwise.impl.meter_rows import Durations, GroupRow, ResourceRow, Shape
+from slotwise.impl.meter_rows import SHORT, Durations, GroupRow, Phase, ResourceRow, Shape
 from slotwise.impl.snapshot import CAUSES, Histogram
 from slotwise.spec.vocabulary import Group
 
@@ -21,10 +21,10 @@ Plain = list[int | bool | None]
 
 #: What is not plain, and has a place of its own in the structs below (or follows from them).
 SPECIAL = {
-    "meter": {"resources", "groups", "shapes", "_heads", "_idlers", "_largest", "_scale"},
+    "meter": {"resources", "groups", "shapes", "_heads", "_largest", "_scale"},
     "resource": {"name", "full", "lent", "groups", "holders", "hold"},
-    "group": {"name", "spec", "line", "dead", "shape", "mark", "causes", "outcomes", "overdue", "rest", "wait", "serving", "service_less"},
-    "shape": {"needs", "parts", "clock", "rate"},
+    "group": {"name", "spec", "line", "gone", "shape", "mark", "causes", "outcomes", "overdue", "rest", "wait", "serving", "service_less"},
+    "shape": {"needs", "only", "parts", "phase", "rate"},
 }
 NAMES = {
     "meter": sorted(vars(Meter({"any": 1})).keys() - SPECIAL["meter"]),
@@ -42,6 +42,12 @@ class JobState(msgspec.Struct, frozen=True, array_like=True):
     lease: int = 0
 
 
+class PhaseState(msgspec.Struct, frozen=True, array_like=True):
+    index: int
+    at: int
+    clock: list[int]
+
+
 class ResourceState(msgspec.Struct, frozen=True, array_like=True):
     name: str
     plain: Plain
@@ -55,7 +61,7 @@ class GroupState(msgspec.Struct, frozen=True, array_like=True):
     plain: Plain
     line: list[JobState]         # that wait
     shape: int | None
-    mark: list[int]
+    mark: PhaseState | None
     causes: list[tuple[str, str, int]]
     outcomes: dict[str, int]
     wait: Histogram
@@ -66,7 +72,7 @@ class GroupState(msgspec.Struct, frozen=True, array_like=True):
 class ShapeState(msgspec.Struct, frozen=True, array_like=True):
     needs: dict[str, int]
     plain: Plain
-    clock: list[int]
+    phase: PhaseState
 
 
 class MeterState(msgspec.Struct, frozen=True):
@@ -76,7 +82,6 @@ class MeterState(msgspec.Struct, frozen=True):
     groups: list[GroupState]
     shapes: list[ShapeState]
     heads: list[int]             # shapes
-    idlers: list[int]            # resources
     running: list[JobState]
 
 
@@ -85,19 +90,18 @@ class StateError(Exception):
 
 
 class Stand:
-    """What a meter knows of a job, where there is no job."""
+    """A job, where there is none: what a keyframe knows of it. With a lease it runs."""
 
-    __slots__ = ("_lease", "_row", "_shape", "_since", "_state", "id")
+    __slots__ = ("_lease", "_row", "_shape", "_since", "id")
 
     def __init__(self, id: str, row: GroupRow, shape: Shape, since: int = 0, lease: int = 0) -> None:
         self.id, self._row, self._shape, self._since, self._lease = id, row, shape, since, lease
-        self._state = "running" if lease else "waiting"
 
 
 def frozen(meter: Meter, running: Iterable[Any] = ()) -> MeterState:
     """`running` are the jobs that the meter has seen start and not end; it keeps none itself. Nothing is changed, time included."""
     resources, groups, shapes = meter.resources.values(), meter.groups.values(), meter.shapes.values()
-    at_resource, at_group, at_shape = _places(resources), _places(groups), _places(shapes)
+    at_group, at_shape = _places(groups), _places(shapes)
     return MeterState(
         NAMES,
         [getattr(meter, name) for name in NAMES["meter"]],
@@ -107,15 +111,14 @@ def frozen(meter: Meter, running: Iterable[Any] = ()) -> MeterState:
         ],
         [
             GroupState(
-                g.spec, [getattr(g, name) for name in NAMES["group"]], [JobState(job.id, i, at_shape[job._shape], job._since) for job in g.line if job._state == "waiting"] if g.waiting else [],
-                None if g.shape is None else at_shape[g.shape], g.mark.copy(), [(cause, resource, spent) for (cause, resource), spent in g.causes.items()], g.outcomes.copy(), g.wait.frozen(),
-                [(job.id, at) for job, at in g.overdue.items()],
+                g.spec, [getattr(g, name) for name in NAMES["group"]], [JobState(id, i, at_shape[shape], since) for id, since, shape in g.waiters()],
+                None if g.shape is None else at_shape[g.shape], None if g.mark is None else _phase(g.mark), [(cause, resource, spent) for (cause, resource), spent in g.causes.items()], g.outcomes.copy(), g.wait.frozen(),
+                list(g.overdue.items()),
                 (str(g.serving), str(g.service_less)),
             ) for i, g in enumerate(groups)
         ],
-        [ShapeState(s.needs, [getattr(s, name) for name in NAMES["shape"]], s.clock.copy()) for s in shapes],
+        [ShapeState(s.needs, [getattr(s, name) for name in NAMES["shape"]], _phase(s.phase)) for s in shapes],
         [at_shape[shape] for shape in meter._heads],
-        [at_resource[row] for row in meter._idlers],
         [JobState(job.id, at_group[job._row], at_shape[job._shape], job._since, job._lease) for job in running],
     )  # fmt: skip
 
@@ -146,33 +149,31 @@ def _restored(state: MeterState) -> tuple[Meter, dict[str, Stand]]:
         resource.groups = {groups[_place(i)]: None for i in r.groups}
         resource.holders = {groups[_place(i)]: units for i, units in r.holders}
         resource.hold = durations(r.hold)
+    for shape, s in zip(shapes, state.shapes, strict=True):
+        _set(shape, "shape", s.plain)
+        shape.phase = _restored_phase(s.phase, shape)
     for row, g in zip(groups, state.groups, strict=True):
         _set(row, "group", g.plain)
-        row.line = deque(_stand(job, jobs, groups, shapes) for job in g.line)
+        row.line = deque((job.id, job.since, _stand(job, jobs, groups, shapes)._shape) for job in g.line)
         row.shape = None if g.shape is None else shapes[_place(g.shape)]
-        row.mark = g.mark.copy()
-        row.causes = {(cause, resource): spent for cause, resource, spent in g.causes}
+        row.causes.update({(cause, resource): spent for cause, resource, spent in g.causes})
         if g.outcomes.keys() != row.outcomes.keys() or not all(cause in CAUSES and (not name or name in capacity) for cause, name, _ in g.causes):
             raise StateError("a keyframe counts outcomes, or causes, that there are not")
         row.outcomes = dict(g.outcomes)
         row.wait = durations(g.wait)
         row.serving, row.service_less = (int(digits) for digits in g.serving)
-        if len(row.line) != row.waiting or (row.shape is None) is bool(row.waiting) or (row.shape is not None and len(row.mark) != len(row.shape.clock)):
+        if len(row.line) != row.waiting or (row.shape is None) is bool(row.waiting) or (row.shape is None) is not (g.mark is None):
             raise StateError(f"a keyframe contradicts itself in the line of {row.name!r}")
-    for shape, s in zip(shapes, state.shapes, strict=True):
-        _set(shape, "shape", s.plain)
-        if len(s.clock) != len(shape.clock) or not 0 <= shape.index < len(s.clock):
-            raise StateError("a keyframe's clocks do not fit its needs")
-        shape.clock = s.clock.copy()
+        if row.shape is not None and g.mark is not None:
+            row.mark = row.shape.phase if _phase(row.shape.phase) == g.mark else _restored_phase(g.mark, row.shape)
     _set(meter, "meter", state.plain)
     meter._heads = {shapes[_place(i)]: None for i in state.heads}
-    meter._idlers = [resources[_place(i)] for i in state.idlers]
     for job in state.running:
         if job.lease < 1:
             raise StateError(f"a keyframe's job {job.id!r} runs without a lease")
         _stand(job, jobs, groups, shapes)
     for row, g in zip(groups, state.groups, strict=True):
-        row.overdue = {jobs[job]: at for job, at in g.overdue}
+        row.overdue = {jobs[job].id: at for job, at in g.overdue}
     if len(jobs) != sum(row.waiting for row in groups) + len(state.running):
         raise StateError("a keyframe has a job twice")
     return meter, jobs
@@ -180,8 +181,19 @@ def _restored(state: MeterState) -> tuple[Meter, dict[str, Stand]]:
 
 def durations(histogram: Histogram) -> Durations:
     found = Durations()
-    found.counts, found.total = dict(histogram.counts), histogram.total
+    found.counts.update(histogram.counts)
+    found.total = histogram.total
     return found
+
+
+def _phase(phase: Phase) -> PhaseState:
+    return PhaseState(phase.index, phase.at, phase.clock)
+
+
+def _restored_phase(state: PhaseState, shape: Shape) -> Phase:
+    if len(state.clock) != SHORT + len(shape.parts) or not 0 <= state.index < len(state.clock):
+        raise StateError("a keyframe's clocks do not fit its needs")
+    return Phase(state.index, state.at, state.clock.copy())
 
 
 def _stand(job: JobState, jobs: dict[str, Stand], groups: list[GroupRow], shapes: list[Shape]) -> Stand:

@@ -47,7 +47,7 @@ class Recorder:
         self._key_at, self._key_events, self._key_jobs = -KEYFRAMES, 0, 0
         self._threads: Any = None
 
-    def open(self, header: Header, meter: Meter, now: Callable[[], int], running: Callable[[], list[Job[Any]]], besides: Callable[[], Besides]) -> None:
+    def open(self, header: Header, meter: Callable[[], Meter], now: Callable[[], int], running: Callable[[], list[Job[Any]]], besides: Callable[[], Besides]) -> None:
         """`now` in ns since the scheduler began; all are called between two of its steps. The first keyframe says all that has happened until now."""
         self._header, self._meter, self._now, self._running, self._besides = msgspec.structs.replace(header, slotwise=installed()), meter, now, running, besides
         self._stream = Stream(self.stream_path)
@@ -92,9 +92,9 @@ class Recorder:
 
     # in the loop -------------------------------------------------------------------------------------------------------
     def _take(self, at: int, last: bool = False) -> Batch:
-        meter, besides = self._meter, self._besides()
+        meter, besides = self._meter(), self._besides()
         if at != meter.at:
-            meter._advance(at)
+            meter.advance(at)
         taken = self.tape.taken()
         number = self.tape.events
         state = None

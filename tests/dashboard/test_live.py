@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from slotwise.dashboard.observe.frames import derive
 from slotwise.dashboard.observe.lints import Watch
-from slotwise.dashboard.observe.sources import trace as traces
+from slotwise.dashboard.observe.sources import trace_admission as traces
 from slotwise.dashboard.observe.sources.fold import Fold
 from slotwise.impl import snapshot as s
 from slotwise.impl.scheduler import Group, Job, Scheduler
@@ -87,6 +87,7 @@ def test_the_meter_and_the_fold_of_its_record_agree(seed: int, profile: str) -> 
         assert other.leases == one.leases
         for r, same in zip(one.resources, other.resources, strict=True):
             assert known(r, one.started) == known(same, 0)
+            assert sum(same.lent_to.values()) == r.lent
         for g in one.groups:
             same_group = next((row for row in other.groups if row.name == g.name), None)
             assert same_group is not None or not g.submitted
@@ -95,7 +96,7 @@ def test_the_meter_and_the_fold_of_its_record_agree(seed: int, profile: str) -> 
                 assert g.finished + g.cancelled == same_group.finished + same_group.cancelled
 
 
-UNTOLD = ("finished", "failed", "cancelled", "timed_out", "retried", "backing_off", "overdue", "overdue_since", "debt")
+UNTOLD = ("finished", "failed", "cancelled", "timed_out", "retried", "backing_off", "overdue", "overdue_since", "debt", "lent_to")
 
 
 def known(row: s.Resource | s.Group, began: int) -> dict[str, Any]:

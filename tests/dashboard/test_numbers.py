@@ -117,7 +117,7 @@ def test_every_metric_is_of_a_field_of_the_snapshot() -> None:
         assert fields or table in s.Snapshot.__struct_fields__
     told = {(table, field) for table, kind in rows.items() for field in kind.__struct_fields__}
     assert told - exported == {
-        *((table, "name") for table in ("resources", "groups", "batchers", "workers")), ("groups", "limit"), ("groups", "needs"), ("groups", "blocked_by"),
+        *((table, "name") for table in ("resources", "groups", "batchers", "workers")), ("groups", "limit"), ("groups", "needs"), ("groups", "blocked_by"), ("resources", "lent_to"),
         ("batchers", "requests"), ("batchers", "batches"), ("batchers", "waves"), ("workers", "state"), ("workers", "window"), ("checks", "id"), ("checks", "at"), ("checks", "detail"),
     }  # fmt: skip
 

@@ -19,10 +19,12 @@ import trio
 import trio.testing
 
 from slotwise.cli import main
+from slotwise.dashboard.observe.sources.recording import RecordingFile
 from slotwise.dashboard.observe.sources.source import SourceError, find
 from slotwise.dashboard.screens.session import Playback, open_session
 from slotwise.impl import recording_close
-from slotwise.impl.recording_file import open_recording
+from slotwise.impl.recording import SnapshotWriter
+from slotwise.impl.recording_file import Recording, open_recording
 from slotwise.impl.scheduler import Group, Scheduler
 from slotwise.impl.snapshot import Snapshot
 
@@ -85,19 +87,57 @@ def test_a_recording_is_a_source_closed_or_not(folder: Path) -> None:
 
 
 def test_playback_plays_it_and_goes_anywhere(folder: Path) -> None:
+    """Looks, and what is between them, are what the recording says."""
+
+    async def go(session: Playback, found: Recording) -> None:
+        await session.follow()
+        assert (session.over, session.wrong) == (True, "")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.attend)
+            shown = None
+            for at in (2_050_000_000, 1_234_567_891, 2_050_000_001, 1):
+                session.seek(session.began + at)
+                session.look()
+                while session.seeker.busy:
+                    await anyio.sleep(0.001)
+                session.look()
+                assert session.frame is not None
+                assert (session.position, session.exact) == (at, True)
+                shown, told = session.frame.window.after, found.snapshot_at(session.began + at)
+                assert (shown.now, shown.resources, shown.groups, shown.events, shown.leases) == (told.now, told.resources, told.groups, told.events, told.leases)
+            assert shown is not None
+            session.hop(1)
+            session.look()
+            while session.seeker.busy:
+                await anyio.sleep(0.001)
+            session.look()
+            assert session.shown.events > shown.events
+            tasks.cancel_scope.cancel()
+        session.to_end()
+        session.look()
+        assert session.frame is not None
+        assert session.frame.window.after.state == "ended"
+
     session = open_session(find(str(folder / "run.parquet")))
     assert isinstance(session, Playback)
-    anyio.run(session.follow)
-    assert (session.over, session.wrong) == (True, "")
-    session.seek(session.began + 2.05e9)
-    assert session.look()
-    assert session.frame is not None
-    now = session.frame.window.after.now
     with open_recording(folder / "run.parquet") as found:
-        assert session.frame.window.after.groups == found.snapshot_at(now).groups
-    session.to_end()
-    session.look()
-    assert session.frame.window.after.state == "ended"
+        anyio.run(go, session, found)
+
+
+def test_a_recording_of_snapshots_has_nothing_between_them(folder: Path, tmp_path: Path) -> None:
+    writer = SnapshotWriter(tmp_path / "seen.parquet")
+    for shot in shots(folder / "run.parquet")[::20]:
+        writer.put(shot)
+    assert writer.close() == ""
+    session = Playback(find(str(tmp_path / "seen.parquet")))
+    anyio.run(session.follow)
+    anyio.run(session.attend)
+    assert not session.hop(1)
+    source = find(str(folder / "run.parquet"))
+    assert isinstance(source, RecordingFile)
+    source.name = str(tmp_path / "gone.parquet")
+    with pytest.raises(SourceError, match=r"gone\.parquet: No such file"):
+        source.moments()
 
 
 def test_one_look(folder: Path, slotwise: Callable[..., Ended]) -> None:

@@ -11,8 +11,9 @@ from slotwise.dashboard.observe.alarms import Acknowledged, listing, opened
 from slotwise.dashboard.observe.frames import Frame, derive
 from slotwise.dashboard.observe.lints import Alarm, Watch
 from slotwise.dashboard.sample import snapshots
+from slotwise.impl import snapshot as s
 
-from .samples import SECOND, batch, batcher, group, snapshot, worker
+from .samples import SECOND, batch, batcher, group, resource, snapshot, worker
 
 SAMPLE = list(snapshots())[-41::40]
 
@@ -75,6 +76,33 @@ def test_sums_are_those_of_the_rows() -> None:
     seals = {row["seal"]: row for row in put_together(seen, "batches", 0)}
     assert {seal: row["count"] for seal, row in seals.items()} == {"full": 3, "timer": 1, "flush": 1}
     assert seals["full"]["fill"] == 100.0
+
+
+def test_resources_by_state() -> None:
+    before = snapshot(0, resources=tuple(resource(name) for name in "abcdef"))
+    after = snapshot(10, resources=(
+        resource("a", capacity=4, busy=2, waiting=3, eligible=3, idle_waiting=5 * SECOND, busy_time=20 * SECOND), resource("b", capacity=4, busy=3, waiting=9, eligible=1, idle_waiting=10 * SECOND, busy_time=20 * SECOND),
+        resource("c", capacity=2, busy=2, waiting=1, eligible=1), resource("d", capacity=2, busy=2), resource("e", capacity=2, busy=1, waiting=1), resource("f"),
+    ))  # fmt: skip
+    found = {row.pop("state"): row for row in put_together(derive(before, after), "resources", 0)}
+    assert {state: (row["count"], row["which"]) for state, row in found.items()} == {"idle, wanted": (2, "b a"), "full, wanted": (1, "c"), "full": (1, "d"), "partly used": (1, "e"), "unused": (1, "f")}
+    assert found["idle, wanted"] == {"count": 2, "busy": 5, "capacity": 8, "waiting": 12, "idle": 3, "lost": 1.5, "used": 50.0, "which": "b a"}
+    assert next(iter(found)) == "idle, wanted", "the longest queues first"
+
+
+def test_checks_by_outcome_and_by_family() -> None:
+    ids = ("INV-1", "INV-12", "admission/strict ADM-3", "conformance", "7")
+    shot = snapshot(10, checks=tuple(s.Check(id, id != "INV-12", i + 1, (10 - i) * SECOND) for i, id in enumerate(ids)))
+    seen = derive(None, shot)
+    outcome = {row["holds"]: row for row in put_together(seen, "checks", 0)}
+    assert {holds: (row["count"], row["broken"], row["checked"], row["which"]) for holds, row in outcome.items()} == {"NO": (1, 1, 2, "INV-12"), "yes": (4, 0, 13, "INV-1 admission/strict ADM-3 conformance 7")}
+    family = {row["family"]: row for row in put_together(seen, "checks", 1)}
+    assert {what: (row["count"], row["broken"], row["age"], row["which"]) for what, row in family.items()} == {
+        "INV": (2, 1, 1.0, "INV-12 INV-1"), "admission/strict ADM": (1, 0, 2.0, "admission/strict ADM-3"), "conformance": (1, 0, 3.0, "conformance"), "7": (1, 0, 4.0, "7"),
+    }  # fmt: skip
+    assert next(iter(family)) == "INV", "what does not hold first"
+    view = regroup.VIEWS["checks"][1]
+    assert [row.status for row in view.table.pane(view.gather(seen.table("checks")[1])).rows] == ["alarm", "ok", "ok", "ok"]
 
 
 def test_workers_by_state() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from slotwise.impl._native import Batcher
 from slotwise.impl.checkpoint import UNCOUNTED, Answer, CheckpointBatcher, CheckpointError, Page, Update
+from slotwise.impl.checkpoint_counts import Counts
 from slotwise.impl.checkpoint_meter import Watch
 from slotwise.impl.checkpoints import Checkpoints
 from slotwise.impl.scheduler import Scheduler
@@ -176,6 +177,15 @@ def test_all_but_one_of_those_whom_one_request_serves_have_shared_it() -> None:
     assert (row.refreshes, row.joined) == (6, 4)
 
 
+@pytest.mark.parametrize(("due", "late"), [(9, 1), (10, 0), (11, 0)])
+def test_late_is_more_than_a_round_trip_after_it_was_due(due: int, late: int) -> None:
+    counts = Counts(UNCOUNTED.discipline, 5)
+    counts.refreshed("r", None, due, [["accepted", "r"]], 3)
+    counts.pumped([["send", [], ["r"], "t0"]], 10)
+    counts.answered([["resumed", "owner", None, ["r"]]], 40, "ok")
+    assert [(wave.late, wave.latest) for wave in counts.row("x").waves] == [(late, 40 - due)]
+
+
 class Waiting(Service):
     """A request for the state says that `op` is done, once its gate is open."""
 
@@ -258,11 +268,11 @@ def episode(seed: int, profile: v.Profile) -> list[tuple[str, str]]:
             case _:
                 pass
         if dice.random() < 0.8:
-            sealed = dict(watch.seals)
+            sealed = dict(watch.counts.seals)
             word = both(v.Pump(at=at))[-1]
             decided = set(rules.decided)
             if word[0] == "send":
-                (inferred,) = (Counter(watch.seals) - Counter(sealed)).elements()
+                (inferred,) = (Counter(watch.counts.seals) - Counter(sealed)).elements()
                 why = "stop" if "BAT-13" in decided else "full" if "BAT-10" in decided else "refresh" if not word[1] else "timer" if waits and until <= at else "at once"
                 found.append((inferred, why))
             waits = word[0] == "sleep" and word[1] is not None and bool(decided & WAITS)

@@ -31,6 +31,7 @@ from slotwise.impl import snapshot as s
 from slotwise.impl.meter_fold import Fold, FoldError
 from slotwise.impl.recording_file import Recording, cut, open_recording
 from slotwise.impl.recording_format import RecordingError
+from slotwise.impl.recording_moments import Moments
 from slotwise.impl.scheduler import Group, Retry, Scheduler
 from slotwise.impl.tape import WIDTH, Tape
 
@@ -170,6 +171,30 @@ def assert_replays(found: Recording, live: list[s.Snapshot]) -> None:
     for seen in walked[::3]:
         assert counted(found.snapshot_at(seen.now)) == counted(seen)
     assert found.broken == ""
+    assert_goes_to_and_fro(found, live)
+
+
+def assert_goes_to_and_fro(found: Recording, live: list[s.Snapshot]) -> None:
+    """Any instant in any order; and by hops each instant of an event once, from whichever and in both directions."""
+    moments, dice = Moments(found.path), Random(len(live))
+    for seen in dice.sample(live, len(live)):
+        assert counted(moments.at(seen.now)) == counted(seen)
+    events = sorted({row[1] for place in range(len(found.pieces)) for row in found.rows(place) if row[2] not in ("keyframe", "rows")})
+    for by in (1, -1, 3, -4):
+        at = found.first_ns - 1 if by > 0 else found.last_ns + 1
+        stops = []
+        while (to := moments.hop(at, by)) != at:
+            stops.append(to)
+            at = to
+        wanted = events[by - 1 :: by] if by > 0 else events[by::by]
+        if events and stops:
+            assert stops[: len(wanted)] == wanted
+            assert stops[len(wanted) :] in ([], [events[-1 if by > 0 else 0]])
+        assert bool(stops) == bool(events)
+        for seen in dice.choices(live, k=5):
+            near = [one for one in events if one > seen.now] if by > 0 else [one for one in reversed(events) if one < seen.now]
+            assert moments.hop(seen.now, by) == (near[min(abs(by), len(near)) - 1] if near else seen.now)
+    moments.close()
 
 
 def test_a_run_has_all_that_the_property_is_about(tmp_path: Path) -> None:

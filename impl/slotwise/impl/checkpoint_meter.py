@@ -1,33 +1,20 @@
-"""What a checkpoint batcher does, folded where its engine is called, so under its lock: the row of a snapshot."""
+"""What a checkpoint batcher does, counted where its engine is called, so under its lock: the row of a snapshot."""
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from slotwise.impl import snapshot as s
 from slotwise.impl.checkpoint import CheckpointBatcher
-from slotwise.impl.meter_rows import Durations
-from slotwise.spec.batching_line import is_full
-from slotwise.spec.batching_vocabulary import LookAhead, Shipped
+from slotwise.impl.checkpoint_counts import Counts
 
 LATEST = 100                             # batches and waves that are kept
-
-
-def sealed_by(limits: LookAhead | Shipped, stopped: bool, put_off: bool, left: int, updates: int, size: int) -> str:
-    """Why a request was sent: `stop`; `full` (it leaves something over, or has as many updates or bytes as it may); `refresh` (no update in
-    it); `timer` (it had been put off until now); or else `at once`. A test holds this against the rules that decide in the specification,
-    for the look-ahead discipline; what the published collectors do in between no observation tells, so there it is as good as it gets."""
-    full = is_full(left, updates, size, limits) if isinstance(limits, LookAhead) else left > 0 or updates >= limits.updates
-    return "stop" if stopped else "full" if full else "refresh" if not updates else "timer" if put_off else "at once"
 
 
 class Watch:
     """Attach it: `scheduler.attach(Watch(batcher))`. From then on everything that the batcher does is counted.
 
-    The engine does not say why it seals; the reason is read from what came before (`sealed_by`). Instants are of the batcher's clock, plus `offset` to make them the program's.
+    The engine does not say why it seals; the reason is read from what came before (`slotwise.impl.checkpoint_counts`). Instants are of the batcher's clock, plus `offset` to make them the program's.
     """
 
     def __init__(self, batcher: CheckpointBatcher, name: str = "checkpoint", offset: int | None = None) -> None:
@@ -36,125 +23,51 @@ class Watch:
             self._engine: Any = batcher._engine
             batcher._engine = self       # type: ignore[assignment]
         self._offset = batcher._begun if offset is None else offset
-        self.requests = self.updates = self.refreshes = self.failures = self.waiting = self.needless = self.open_time = self.joined = self.late = 0
-        self.seals: dict[str, int] = {}
-        self.commit = Durations()
-        self._limits = batcher.profile.discipline
-        self._queued: deque[int] = deque()   # sizes of updates that are in no request yet, in their order
-        self._opened: int | None = None
-        self._last = self._free = 0          # the last item came; nothing has been in flight since
-        self._until: int | None = None
-        self._stopped = False
-        self._due: dict[str, int] = {}
-        self._flying: s.Batch | None = None
-        self._batches: deque[s.Batch] = deque(maxlen=LATEST)
-        self._waves: deque[s.Wave] = deque(maxlen=LATEST)
-        self._wave = 0
+        self.counts = Counts(batcher.profile.discipline, LATEST)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
     def rows(self) -> Sequence[s.Batcher]:
         with self._batcher._lock:
-            batches = [self._moved(batch) for batch in (*self._batches, *([self._flying] if self._flying else []))]
-            waves = [msgspec.structs.replace(wave, due=wave.due + self._offset, at=wave.at + self._offset) for wave in self._waves]
-            return (s.Batcher(self.name, self.requests, self.updates, self.refreshes, self.failures, dict(self.seals), self.waiting, self.needless, self.open_time,
-                              self.commit.frozen(), self.joined, self.late, tuple(batches), tuple(waves)),)  # fmt: skip
-
-    def _moved(self, batch: s.Batch) -> s.Batch:
-        by = self._offset
-        return msgspec.structs.replace(batch, opened=batch.opened + by, last=batch.last + by, sealed=batch.sealed + by, done=None if batch.done is None else batch.done + by)
+            return (self.counts.row(self.name, self._offset),)
 
     # the engine's methods ------------------------------------------------------------------------------------------------
     def submit(self, id: str, size: int = 0, sync: bool = True, empty: bool = False, *rest: Any, at: int, **more: Any) -> Any:
         saw = self._engine.submit(id, size, sync, empty, *rest, at=at, **more)
-        if saw[0][0] == "accepted":
-            if not empty:
-                self._queued.append(size)
-                self.waiting += 1
-            if self._opened is None:
-                self._opened = at
-            self._last = at
+        self.counts.submitted(size, empty, saw, at)
         return saw
 
     def refresh(self, id: str, key: int | None = None, due: int | None = None, *rest: Any, at: int, **more: Any) -> Any:
         saw = self._engine.refresh(id, key, due, *rest, at=at, **more)
-        if saw[0][0] == "accepted":
-            self._due[id] = at if key is None and due is None else due if due is not None else key or 0
-        self._resumed(saw, at)
+        self.counts.refreshed(id, key, due, saw, at)
         return saw
 
     def cancel(self, *arguments: Any, at: int) -> Any:
         saw = self._engine.cancel(*arguments, at=at)
-        self._resumed(saw, at)
+        self.counts.seen(saw, at)
         return saw
 
     def stop(self, *, at: int) -> Any:
-        self._stopped = True
+        self.counts.stopped()
         return self._engine.stop(at=at)
 
     def pump(self, *, at: int) -> Any:
         saw = self._engine.pump(at=at)
-        self._resumed(saw, at)
-        if saw[-1][0] == "send":
-            self._seal(saw[-1][1], at)
-        self._until = saw[-1][1] if saw[-1][0] == "sleep" else None
+        self.counts.pumped(saw, at)
         return saw
 
     def respond(self, *arguments: Any, at: int) -> Any:
-        return self._answered(self._engine.respond(*arguments, at=at), at, "ok")
-
-    def page(self, *arguments: Any, at: int) -> Any:
-        return self._answered(self._engine.page(*arguments, at=at), at, "ok")
-
-    def fail(self, *, at: int) -> Any:
-        self.failures += 1
-        return self._answered(self._engine.fail(at=at), at, "failed")
-
-    # what they mean ------------------------------------------------------------------------------------------------------
-    def _seal(self, updates: Sequence[str], at: int) -> None:
-        opened = at if self._opened is None else self._opened
-        size = sum(self._queued.popleft() for _ in updates if self._queued)        # what was queued before is not known
-        left = len(self._queued)
-        reason = sealed_by(self._limits, self._stopped, self._until is not None and self._until <= at, left, len(updates), size)
-        self.seals[reason] = self.seals.get(reason, 0) + 1
-        self.requests += 1
-        self.updates += len(updates)
-        if self._opened is not None:
-            self.open_time += at - opened
-            self.needless += max(0, at - max(self._last, self._free))
-        self._flying = s.Batch(self.requests, len(updates), self._limits.updates, size, reason, opened, max(opened, min(self._last, at)), at, None)
-        self._opened = at if left > 0 else None
-
-    def _answered(self, saw: Any, at: int, outcome: str) -> Any:
-        if saw and saw[0][0] in ("fetch", "unexpected"):
-            return saw
-        if (batch := self._flying) is not None:
-            self.commit.add(at - batch.sealed)
-            self._batches.append(msgspec.structs.replace(batch, done=at, outcome=outcome))
-            self.waiting -= batch.updates
-            if outcome == "failed":          # what was not sent is lost too
-                self.waiting -= len(self._queued)
-                self._queued.clear()
-                self._opened = None
-        self._resumed(saw, at)
-        self._flying, self._free = None, at
+        saw = self._engine.respond(*arguments, at=at)
+        self.counts.answered(saw, at, "ok")
         return saw
 
-    def _resumed(self, saw: Any, at: int) -> None:
-        """Of one answer, all that go on are one wave."""
-        ids = [id for word in saw if word[0] == "resumed" for id in word[3]]
-        due = [self._due.pop(id, at) for id in ids]
-        for word in saw:
-            if word[0] == "settled":
-                self._due.pop(word[1], None)
-        if not ids:
-            return
-        trip = at - self._flying.sealed if self._flying is not None else 0
-        joined = len(ids) - (self._flying is not None and not self._flying.updates)      # one of them is what the request was sent for
-        late = sum(at - instant > trip for instant in due)
-        self._wave += 1
-        self._waves.append(s.Wave(self._wave, min(due), at, len(ids), joined, late, max(0, at - min(due))))
-        self.refreshes += len(ids)
-        self.joined += joined
-        self.late += late
+    def page(self, *arguments: Any, at: int) -> Any:
+        saw = self._engine.page(*arguments, at=at)
+        self.counts.answered(saw, at, "ok")
+        return saw
+
+    def fail(self, *, at: int) -> Any:
+        saw = self._engine.fail(at=at)
+        self.counts.answered(saw, at, "failed")
+        return saw

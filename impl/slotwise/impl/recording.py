@@ -20,7 +20,7 @@ import msgspec
 from slotwise.impl.jobs import Job
 from slotwise.impl.meter import Meter
 from slotwise.impl.meter_state import MeterState, frozen
-from slotwise.impl.recording_format import Besides, Header, Keyframe, RecordingError, arrow, places
+from slotwise.impl.recording_format import KEYFRAMES, Besides, Header, Keyframe, RecordingError, arrow, places
 from slotwise.impl.recording_stream import Row, Stream
 from slotwise.impl.snapshot import Snapshot
 from slotwise.impl.tape import Taken, Tape
@@ -28,8 +28,7 @@ from slotwise.impl.tape import Taken, Tape
 log = logging.getLogger(__name__)
 
 INTERVAL = 0.1                           # seconds between two batches
-KEYFRAMES = 10**9                        # ns between two keyframes, at most …
-EVENTS = 20_000                          # … and so many events (or four times the jobs that there are)
+EVENTS = 20_000                          # between two keyframes, at most, besides KEYFRAMES (or four times the jobs that there are)
 MOST = 200_000                           # events that wait to be taken
 _encode = msgspec.msgpack.Encoder().encode
 

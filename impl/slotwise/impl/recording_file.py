@@ -49,6 +49,7 @@ class Recording:
         self.first_ns = self.pieces[0].key or 0 if self.pieces else 0
         self.last_ns = self.pieces[-1].last if self.pieces else 0
         self._firsts = [piece.first for piece in self.pieces]
+        self._read: tuple[int, Any] = -1, None   # the piece that was read last
 
     @property
     def broken(self) -> str:
@@ -100,9 +101,15 @@ class Recording:
             place -= 1
         return Player(self, place, at)
 
+    def batch(self, place: int) -> Any:
+        """A piece; the last one is kept."""
+        if self._read[0] != place:
+            self._read = place, self.pieces[place].read()
+        return self._read[1]
+
     def rows(self, place: int, at: int | None = None) -> Iterator[tuple[Any, ...]]:
         """Of a piece, from its last keyframe at that time or before on."""
-        batch = self.pieces[place].read()
+        batch = self.batch(place)
         begun = 0 if at is None else self._chunks.key_before(batch, at) or 0
         for first in range(begun, batch.num_rows, SLICE):
             yield from zip(*(column.to_pylist() for column in batch.slice(first, SLICE).columns), strict=True)

@@ -23,6 +23,7 @@ SCHEMA = 1                               # of the columns, and of what is in `da
 COLUMNS = (("number", "int64"), ("t_ns", "int64"), ("kind", "string"), ("job", "string"), ("group", "string"), ("lease", "int64"), ("data", "binary"))
 #: number: of the event since the scheduler's start, 0: it is none. t_ns: the program's monotonic clock. lease: 0: none.
 SUFFIX, STREAM = ".parquet", ".arrows"
+KEYFRAMES = 10**9                        # ns between two keyframes, at most
 ROWS, BYTES = 100_000, 8 * 2**20         # after so many a row group ends, with the next keyframe
 
 

@@ -36,6 +36,7 @@ class Resource(msgspec.Struct, frozen=True, gc=False):
     busy_time: int               # integral of busy, slot-ns
     hold: Histogram              # grant to release
     idle_since: int | None = None        # when the stretch of idle_waiting above 0 that lasts began
+    lent_to: dict[str, int] = {}         # lent, by the groups that hold it, the greatest first; empty where only the sum is known
 
 
 class Group(msgspec.Struct, frozen=True, gc=False):

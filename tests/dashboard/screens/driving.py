@@ -109,7 +109,7 @@ async def afresh(app: Screens, pilot: Pilot[str]) -> None:
     session.acknowledged = Acknowledged(session.replay)
     session.window, session._dirty = (LINTS_SEE if not session.replay or session.source.live else 0), True
     if isinstance(session, Playback):
-        session.at, session.speed, session.playing, session._ticked = float(session.times[0]), 0, True, None
+        session.at, session.speed, session.playing, session._ticked = session.times[0], 0, True, None
     board.show("groups")
     await settled(app, pilot)
 

@@ -20,9 +20,9 @@ from slotwise.dashboard.screens.help import Exporting, Help
 from slotwise.dashboard.screens.overview import Overview
 from slotwise.dashboard.screens.pane import TablePane
 from slotwise.dashboard.screens.sampled import sampled
-from slotwise.dashboard.screens.session import SECOND, Playback
+from slotwise.dashboard.screens.session import SECOND, Live, Playback
 
-from .driving import drive, in_turn, pressed, replay, sample, settled, soon
+from .driving import Clock, Listed, drive, in_turn, pressed, replay, sample, settled, soon
 
 Case = Callable[[Screens, Pilot[str]], Awaitable[None]]
 CASES: dict[str, Case] = {}
@@ -259,6 +259,10 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
 # how numbers and rows are told -------------------------------------------------------------------------------------------------------
 
 
+def app_told(app: Screens) -> str:
+    return list(app._notifications)[-1].message
+
+
 @case("group")
 async def _(app: Screens, pilot: Pilot[str]) -> None:
     titles, rows = [], []
@@ -274,7 +278,15 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
     await pilot.press("g", "enter")
     assert "groups that waited for it" in screen_text(app), "also such a row can be looked at"
     await pilot.press("escape", "5", "g")
-    assert "the rows of resources have nothing in common" in [one.message for one in app._notifications]
+    assert "5 Resources by state" in screen_text(app)
+    assert {"full, wanted", "idle, wanted"} <= set(first(app, "resources"))
+    app.overview.show("batchers")
+    await pilot.press("g")
+    assert "the rows of batchers have nothing in common" in [one.message for one in app._notifications]
+    app.overview.show("checks")
+    for words in ("by outcome", "by family", "each row by itself"):
+        await pilot.press("g")
+        assert app_told(app) == words
     await pilot.press("0", "g")
     assert first(app, "alarms") == ["FAIR01", "SCH001", "DIV", "FAIR02"] or "FAIR01" in first(app, "alarms")
     assert "alarms" in screen_text(app)
@@ -476,6 +488,13 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
     assert not session.playing
 
 
+@case("next_event", "previous_event", replayed=True)
+async def _(app: Screens, pilot: Pilot[str]) -> None:
+    """The sample has looks only; test_exact has more."""
+    await pilot.press("n", "N")
+    assert [one.message for one in app._notifications] == ["it says nothing of what was between two looks; left and right go from look to look"] * 2
+
+
 @case("next_alarm", "previous_alarm", replayed=True)
 async def _(app: Screens, pilot: Pilot[str]) -> None:
     session, seen = played(app), []
@@ -515,7 +534,7 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
     assert played(app).place == 119
 
 
-ONLY_REPLAYED = {"step", "step_back", "leap", "leap_back", "next_alarm", "previous_alarm", "slower", "faster", "time"}
+ONLY_REPLAYED = {"step", "step_back", "leap", "leap_back", "next_event", "previous_event", "next_alarm", "previous_alarm", "slower", "faster", "time"}
 
 
 def test_no_key_is_forgotten() -> None:
@@ -579,6 +598,14 @@ def test_a_wrong_file_of_keys(tmp_path: Path, content: str, why: str) -> None:
         keys.load(tmp_path / "keys.toml")
     assert why in str(found.value)
     assert "\n" not in str(found.value)
+
+
+def test_no_key_is_silent_before_anything_is_known() -> None:
+    async def steps(app: Screens, pilot: Pilot[str]) -> list[str]:
+        await pilot.press("g")
+        return [one.message for one in app._notifications]
+
+    assert drive(Live(Listed([], True), clock=Clock()), steps) == ["nothing is known yet"]
 
 
 def test_no_file_of_keys(tmp_path: Path) -> None:

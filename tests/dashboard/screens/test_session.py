@@ -14,7 +14,7 @@ from slotwise.dashboard.screens.grid import Grid
 from slotwise.dashboard.screens.look import Look, resampled, width_of
 from slotwise.dashboard.screens.session import MOST, SECOND, Live, Playback, clock_of, parse_time
 
-from ..samples import group, snapshot
+from ..samples import group, resource, snapshot
 from .driving import Clock, Listed, replay, sample
 
 NAN = float("nan")
@@ -115,11 +115,21 @@ def test_a_long_recording_is_thinned() -> None:
     assert session.times == sorted(set(session.times))
 
 
-def test_marks_are_where_it_gets_worse() -> None:
+def test_a_verdict_that_gets_worse_is_no_alarm() -> None:
+    """It lost more than it should, for too short a time to be one."""
+    shots = [snapshot(0), snapshot(0.1, resources=(resource(),)), snapshot(0.15, resources=(resource(eligible=1, idle_waiting=SECOND // 2),)), snapshot(0.2, resources=(resource(idle_waiting=SECOND // 2),))]
+    session = loaded(replay(shots))
+    assert max(session.numbers["status"]) > session.numbers["status"][1]
+    assert not any(session.told)
+    assert session.marks == []
+
+
+def test_marks_are_where_an_alarm_begins() -> None:
     quiet = [snapshot(i, groups=(group("a"),)) for i in range(3)]
     loud = [snapshot(i, groups=(group("a", waiting=1, oldest=-10 * SECOND),)) for i in range(3, 6)]
     session = loaded(replay([*quiet, *loud]))
     assert session.marks == [3 * SECOND]
+    assert [bool(told) for told in session.told] == [False] * 3 + [True] * 3
     assert session.mark(True)
     assert not session.mark(True)
     assert session.place == 3

@@ -235,7 +235,7 @@ def drill(group: GroupWindow, limits: Limits) -> list[Pane]:
         ("flag", "", flag(group, limits)[0] or "-"), ("weight", "", after.weight), ("limit", "tasks", after.limit), ("got", "%", percent(group.got)), ("due", "%", percent(group.due)),
         ("busy", "tasks", after.running), ("waiting", "waiters", after.waiting), ("between two tries", "tasks", after.backing_off), ("oldest", "s", s(group.oldest)),
         ("told to end, and running", "tasks", after.overdue), ("the first of these since", "s", s(overdue)), ("owes", "", " ".join(f"{name}={units}" for name, units in after.debt.items()) or "-"),
-        ("first waiting task needs", "", " ".join(f"{name}={units}" for name, units in after.needs.items()) or "-"), ("and waits for", "", cause_words(after.blocked_by) or "-"),
+        ("first waiting task needs", "", " ".join(f"{name}={units}" for name, units in after.needs.items()) or "-"), ("and waits for", "", cause_words(after.blocked_by) or "-"), *([("which is lent to", "", group.lent_to)] if group.lent_to else []),
         *((f"wait p{at}", "s", s(percentile(wait.counts, at))) for at in (50, 90, 99)), *counts,
     ]  # fmt: skip
     return [_CAUSES.pane(why(group)), _DECADES.pane(decades(wait.counts)), _FACTS.pane(facts)]

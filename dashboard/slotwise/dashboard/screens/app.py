@@ -97,6 +97,7 @@ class Screens(App[str]):
         self.push_screen(self.overview)
         self.theme_changed_signal.subscribe(self, lambda theme: self.ground(theme.dark))
         self.run_worker(self.follow(), exit_on_error=False)
+        self.run_worker(self.session.attend(), exit_on_error=False)
         if self.fps:
             self.set_interval(1 / self.fps, self.clock)
         self.call_after_refresh(self.begin)

@@ -7,6 +7,7 @@ from slotwise.dashboard.observe.words import escape, rate, seconds
 from slotwise.dashboard.screens.lines import Lines
 from slotwise.dashboard.screens.look import Line, width_of
 from slotwise.dashboard.screens.session import SECOND, Live, Playback, clock_of
+from slotwise.dashboard.screens.times import exact_clock
 
 
 class Head(Lines):
@@ -29,7 +30,8 @@ class Head(Lines):
             head = frame.head
             pieces.append((2, [(f" {escape(head.program)}", "strong")]))
             if isinstance(session, Playback):
-                pieces.append((3, [(f"  t {clock_of(session.position, session.length)} / {clock_of(session.length)}", "text")]))
+                where = exact_clock(session.position) if session.exact and not session.playing else clock_of(session.position, session.length)
+                pieces.append((3, [(f"  t {where} / {clock_of(session.length)}", "text")]))
             else:
                 pieces += [(9, [(f" {escape(session.source.name)}", "dim")])] if escape(session.source.name) != escape(head.program) else []
                 pieces.append((7, [(f"  up {up(head.up_s)}", "text")]))

@@ -24,7 +24,7 @@ from slotwise.dashboard.screens.page import Page, hanging
 TOGETHER = (
     ("move", ("down", "up", "page_down", "page_up", "first", "last"), ""), ("verdicts", ("verdict_1", "verdict_2", "verdict_3", "verdict_4"), "; enter: the table that shows it"),
     ("tables", tuple(f"pane_{digit}" for digit in hints.DIGITS.values()), f" {', '.join(hints.DIGITS)}; again: the whole screen"),
-    ("in a recording", ("step_back", "step", "leap_back", "leap"), " a step, ten steps"), ("", ("previous_alarm", "next_alarm"), " alarms"), ("", ("slower", "faster"), " speed"), ("", ("time",), " go to a time"),
+    ("in a recording", ("step_back", "step", "leap_back", "leap"), " a step, ten steps"), ("", ("previous_event", "next_event"), " the event before, the next"), ("", ("previous_alarm", "next_alarm"), " where an alarm begins"), ("", ("slower", "faster"), " speed"), ("", ("time",), " go to a time"),
 )  # fmt: skip
 SCROLL = "tab goes on to the next part"
 

@@ -210,10 +210,12 @@ class PaneKeys(Board):
         self.screens.paint()
 
     def action_group(self) -> None:
-        if pane := self.pane:
-            if pane.table not in regroup.VIEWS:
-                self.tell(f"the rows of {pane.table} have nothing in common")
-                return
+        pane = self.pane
+        if pane is None:
+            self.tell("nothing is known yet")
+        elif pane.table not in regroup.VIEWS:
+            self.tell(f"the rows of {pane.table} have nothing in common")
+        else:
             view = pane.next_view()
             self.tell(f"by {view.by}" if view else "each row by itself")
             self.screens.paint()

@@ -6,6 +6,7 @@ from slotwise.dashboard.screens.board import Board
 from slotwise.dashboard.screens.comparing import Difference, Marked
 from slotwise.dashboard.screens.session import Live, Playback
 
+NO_EVENTS = "it says nothing of what was between two looks; left and right go from look to look"
 NO_MARK = "there is no mark; m sets one"
 
 
@@ -32,10 +33,16 @@ class TimeKeys(Board):
             replay.step(by)
             self.screens.tick()
 
+    def action_hop(self, by: int) -> None:
+        if replay := self.replay():
+            if not replay.hop(by):
+                self.tell(NO_EVENTS)
+            self.screens.tick()
+
     def action_alarm(self, forward: bool) -> None:
         if replay := self.replay():
             if not replay.mark(forward):
-                self.tell(f"no {'later' if forward else 'earlier'} alarm")
+                self.tell(f"no alarm begins {'later' if forward else 'before'}")
             self.screens.tick()
 
     def action_speed(self, by: int) -> None:

@@ -45,7 +45,7 @@ class Page(Lines, can_focus=True):
 
 
 #: Keys of the overview that do the same on any screen over it.
-SAME = ("help", "pause", "window", "export", "step", "step_back", "leap", "leap_back", "next_alarm", "previous_alarm", "slower", "faster", "live", "mark", "to_mark", "unit", "theme", "record")
+SAME = ("help", "pause", "window", "export", "step", "step_back", "leap", "leap_back", "next_event", "previous_event", "next_alarm", "previous_alarm", "slower", "faster", "live", "mark", "to_mark", "unit", "theme", "record")
 
 
 def overviews(id: str) -> Binding:

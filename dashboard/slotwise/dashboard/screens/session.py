@@ -8,7 +8,8 @@ from slotwise.dashboard.observe.limits import Limits
 from slotwise.dashboard.observe.sources.source import Source
 from slotwise.dashboard.screens.session_base import Session
 from slotwise.dashboard.screens.session_live import Live
-from slotwise.dashboard.screens.session_replay import MOST, Playback
+from slotwise.dashboard.screens.session_looks import MOST
+from slotwise.dashboard.screens.session_replay import Playback
 from slotwise.dashboard.screens.times import SECOND, clock_of, parse_time
 
 __all__ = ["MOST", "SECOND", "Live", "Playback", "Session", "clock_of", "open_session", "parse_time"]

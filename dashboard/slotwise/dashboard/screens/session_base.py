@@ -38,6 +38,9 @@ class Session:
         self.wrong = await self.read()
         self.over = self._dirty = True
 
+    async def attend(self) -> None:
+        """Finds what is asked for besides what the source gives by itself."""
+
     async def read(self) -> str:
         """All that the source gives now. Says why it broke off; nothing, if it ended."""
         try:

@@ -1,95 +1,67 @@
-"""A recording, any moment of which can be looked at; or a trace, or a log."""
+"""A recording, any moment of which can be looked at; or a trace, or a log. It is read once, by looks at it; what was between two of them is
+found when it is asked for, if the source knows what happened."""
 from __future__ import annotations
 
 import time
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from math import isnan, nan
 
 from slotwise.dashboard.observe.frames import derive
-from slotwise.dashboard.observe.history import SERIES, numbers
 from slotwise.dashboard.observe.limits import Limits
-from slotwise.dashboard.observe.lints import Alarm, Watch
 from slotwise.dashboard.observe.sources.source import Source
-from slotwise.dashboard.observe.window import another_run
-from slotwise.dashboard.screens.session_base import LINTS_SEE, Session
-from slotwise.dashboard.screens.times import SECOND, clock_of
+from slotwise.dashboard.screens.session_base import LINTS_SEE
+from slotwise.dashboard.screens.session_exact import Seeker, Wish
+from slotwise.dashboard.screens.session_looks import Looks
+from slotwise.dashboard.screens.times import SECOND
 from slotwise.impl.snapshot import Snapshot
 
-MOST = 20_000                            # snapshots of a recording; of a longer one each second, fourth, … is kept
 SLOWEST, FASTEST = -10, 6                # powers of two
+FRAME = SECOND // 10                     # of the watcher's time, a step at less than the speed of looks
 SHOWN_FOR = 15                           # seconds that a short recording is stretched to
 
 
-class Playback(Session):
-    replay = True
-
+class Playback(Looks):
     def __init__(self, source: Source, limits: Limits | None = None, clock: Callable[[], int] = time.monotonic_ns) -> None:
         super().__init__(source, limits, clock)
         self.window = 0 if not source.live else LINTS_SEE
-        self.shots: list[Snapshot] = []
-        self.times: list[int] = []
-        self.told: list[tuple[Alarm, ...]] = []
-        self.numbers = {name: array("d") for name in SERIES}
-        self.marks: list[int] = []               # times at which an alarm appears that was not there, or a verdict gets worse
-        self.at, self.speed, self.playing = 0.0, 0, True
+        self.at, self.speed, self.playing = 0, 0, True
+        self.seeker, self._hops = Seeker(source), 0
         self._ticked: int | None = None
         self._suited = False                     # the speed has been chosen
-        self._series: dict[str, tuple[int, list[float]]] = {}
-        self._watch, self._stride, self._count = Watch(self.limits), 1, 0
+        self._wrong: set[str] = set()            # what was told of it
+
+    async def attend(self) -> None:
+        await self.seeker.attend()
 
     def take(self, snapshot: Snapshot) -> None:
-        self._count += 1
-        if self._count % self._stride:
-            return
-        before = self._before(snapshot, LINTS_SEE)
-        seen = derive(before, snapshot, limits=self.limits, coarse=self.source.coarse)
-        alarms = self._watch.look(seen)
-        known = {(alarm.code, alarm.entity) for alarm in self.told[-1]} if self.told else set()
-        told = numbers(seen)
-        worse = told["status"] > (self.numbers["status"][-1] if self.shots else 0.0)
-        if worse or any((alarm.code, alarm.entity) not in known for alarm in alarms):
-            self.marks.append(snapshot.now)
-        if not self.shots:
-            self.at = float(snapshot.now)
-        self.shots.append(snapshot)
-        self.times.append(snapshot.now)
-        self.told.append(alarms)
-        for name, value in told.items():
-            self.numbers[name].append(value)
-        self._dirty = True
-        if len(self.shots) > MOST:
-            self._thin()
-
-    def _thin(self) -> None:
-        self._stride *= 2
-        del self.shots[::2], self.times[::2], self.told[::2]
-        for values in self.numbers.values():
-            del values[::2]
-
-    def _before(self, shot: Snapshot, window: int) -> Snapshot | None:
-        """The beginning of a window that ends at this snapshot; None: the recording's own beginning."""
-        if not window:
-            return None
-        place = bisect_right(self.times, shot.now - window) - 1
-        return self.shots[place] if place >= 0 and not another_run(self.shots[place], shot) else None
+        super().take(snapshot)
+        if len(self.times) == 1:
+            self.at = snapshot.now
 
     @property
     def place(self) -> int:
         return max(0, bisect_right(self.times, self.at) - 1)
 
     @property
-    def began(self) -> int:
-        """When the program started, if the recording began soon after; else its first snapshot."""
-        if not self.times:
-            return 0
-        started, first, last = self.shots[0].started, self.times[0], self.times[-1]
-        return started if first - started <= last - first or first == last else first
+    def now(self) -> int:
+        """Of what is looked at: the exact instant, if that was found already; else that of the look before it."""
+        looked, answer = self.times[self.place], self.seeker.answer
+        return answer.snapshot.now if answer is not None and answer.snapshot is not None and looked <= answer.snapshot.now <= self.at else looked
 
     @property
-    def length(self) -> int:
-        return self.times[-1] - self.began if self.times else 0
+    def exact(self) -> bool:
+        """It is between two looks."""
+        return bool(self.times) and self.now != self.times[self.place]
+
+    @property
+    def shown(self) -> Snapshot:
+        answer = self.seeker.answer
+        return answer.snapshot if answer is not None and answer.snapshot is not None and self.exact else self.shots[self.place]
+
+    @property
+    def slow(self) -> bool:
+        """A frame of the watcher's is less than the time between two looks, and the source knows what was there."""
+        return self.seeker.there and len(self.times) > 1 and FRAME * 2.0**self.speed < (self.times[-1] - self.times[0]) / (len(self.times) - 1)
 
     def look(self) -> bool:
         now = self.clock()
@@ -97,21 +69,34 @@ class Playback(Session):
             if not self._suited:
                 self.suit()
             elif self._ticked is not None:
-                self.at = min(self.at + (now - self._ticked) * 2.0**self.speed, float(self.times[-1]))
+                self.at = min(self.at + round((now - self._ticked) * 2.0**self.speed), self.times[-1])
             if self.at >= self.times[-1]:
                 self.playing, self._dirty = False, True
         self._ticked = now
-        if not self.shots:
+        if not self.times:
             changed, self._dirty = self._dirty, False
             return changed
-        place = self.place
-        if not self._dirty and self.frame is not None and self.frame.window.after is self.shots[place]:
+        self._between()
+        if not self._dirty and self.frame is not None and self.frame.window.now == self.now:
             return False
         self._dirty = False
-        shot = self.shots[place]
-        self.frame = derive(self._before(shot, self.window), shot, limits=self.limits, coarse=self.source.coarse)
-        self.alarms = self.told[place]
+        self.frame = derive(self.before(self.shown, self.window), self.shown, limits=self.limits, coarse=self.source.coarse)
+        self.alarms = self.told[self.place]      # of the look before: how long something lasts is only judged there
         return True
+
+    def _between(self) -> None:
+        """Asks for what no look has, and goes where that was found."""
+        if self._hops and (hopped := self.seeker.hopped(self.at)):
+            self.at, self._hops = min(max(hopped.at, self.times[0]), self.times[-1]), self._hops - hopped.wish.hops
+            if hopped.at == hopped.wish.at:
+                self._hops = 0
+                self.news.append(f"no {'later' if hopped.wish.hops > 0 else 'earlier'} event")
+        answer = self.seeker.answer
+        if answer is not None and answer.why and answer.why not in self._wrong:
+            self._wrong.add(answer.why)
+            self.news.append(answer.why)
+        if self._hops or (self.at != self.times[self.place] and (self.slow or not self.playing)):
+            self.seeker.ask(Wish(self.at, self._hops))
 
     def suit(self) -> None:
         """A recording of less than a few seconds, as those in virtual time are, is played more slowly."""
@@ -125,15 +110,31 @@ class Playback(Session):
     def seek(self, at: float) -> None:
         """To a time of the recording; it stands still then."""
         if self.times:
-            self.at, self.playing, self._dirty = min(max(at, float(self.times[0])), float(self.times[-1])), False, True
+            self.at, self.playing, self._dirty, self._hops = min(max(round(at), self.times[0]), self.times[-1]), False, True, 0
 
     def step(self, count: int) -> None:
+        """By looks; where it is played so slowly that more than one frame is between two of them, by frames."""
+        if not self.times:
+            return
+        if self.slow:
+            self.seek(self.at + max(1, round(FRAME * 2.0**self.speed)) * count)
+            return
+        back = count < 0 and self.seeker.there and self.at > self.times[self.place]      # the look before it is the first step back
+        self.seek(self.times[min(max(self.place + count + back, 0), len(self.times) - 1)])
+
+    def hop(self, count: int) -> bool:
+        """So many instants with events on, or back; False if the source does not know them."""
+        if not self.seeker.there:
+            return False
         if self.times:
-            self.seek(self.times[min(max(self.place + count, 0), len(self.times) - 1)])
+            hops = self._hops + count
+            self.seek(self.at)
+            self._hops = hops
+        return True
 
     def mark(self, forward: bool) -> bool:
-        """To the next or previous time at which an alarm appeared; False if there is none."""
-        here = self.times[self.place] if self.times else 0
+        """To the next or previous look at which an alarm begins; False if there is none."""
+        here = self.at if forward or self.seeker.there or not self.times else self.times[self.place]
         place = bisect_right(self.marks, here) if forward else bisect_left(self.marks, here) - 1
         if not 0 <= place < len(self.marks):
             return False
@@ -149,7 +150,7 @@ class Playback(Session):
         """Or stand still. From its end it begins anew."""
         self.playing = not self.playing
         if self.playing and self.times and self.at >= self.times[-1]:
-            self.at = float(self.times[0])
+            self.at = self.times[0]
         self._dirty = True
 
     def to_end(self) -> None:
@@ -160,7 +161,7 @@ class Playback(Session):
 
     @property
     def state(self) -> str:
-        if not self.shots:
+        if not self.times:
             return "LOST" if self.wrong else "LOADING"
         return "REPLAY" if self.playing else "STILL"
 
@@ -168,42 +169,16 @@ class Playback(Session):
     def trouble(self) -> str:
         if self.wrong:
             return f"BROKEN OFF  {self.wrong}"
-        return "" if self.over else f"LOADING  {len(self.shots):,} looks so far"
+        return "" if self.over else f"LOADING  {len(self.times):,} looks so far"
 
     @property
     def speed_words(self) -> str:
         return f"x{2**self.speed}" if self.speed >= 0 else f"x1/{2**-self.speed}"
 
-    def series(self, name: str) -> list[float]:
-        """By time, not by snapshot."""
-        known = self._series.get(name)
-        if known is None or known[0] != len(self.times):
-            known = self._series[name] = len(self.times), self._by_time(self.numbers[name], 600)
-        return known[1]
-
-    def _by_time(self, values: array[float], count: int) -> list[float]:
-        if len(self.times) < 2:
-            return list(values)
-        found, span = [nan] * count, max(1, self.length)
-        for at, value in zip(self.times, values, strict=True):
-            place = min(count - 1, (at - self.began) * count // span)
-            if isnan(found[place]) or value > found[place]:
-                found[place] = value
-        for place in range(1, count):            # between two snapshots nothing changed
-            if isnan(found[place]):
-                found[place] = found[place - 1]
-        return found
-
-    def ends(self) -> tuple[str, str]:
-        return clock_of(0), clock_of(self.length)
-
     def here(self) -> float | None:
         return self.position / self.length if self.length else 1.0
-
-    def where(self, now: int) -> float | None:
-        return min(1.0, max(0.0, (now - self.began) / self.length)) if self.length else None
 
     @property
     def position(self) -> int:
         """ns since the recording's beginning."""
-        return self.times[self.place] - self.began if self.times else 0
+        return self.now - self.began if self.times else 0

@@ -25,3 +25,9 @@ def parse_time(typed: str) -> int:
     if not parts or len(parts) > 3 or any(part < 0 for part in parts):
         raise ValueError(typed)
     return round(SECOND * sum(part * 60.0**power for power, part in enumerate(reversed(parts))))
+
+
+def exact_clock(ns: int) -> str:
+    """All of it: 00:12:47.203117584, or 12.345000007s if it is short."""
+    whole, rest = divmod(ns, SECOND)
+    return f"{whole}.{rest:09}s" if whole < 60 else f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}.{rest:09}"

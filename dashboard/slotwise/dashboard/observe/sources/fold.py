@@ -2,60 +2,14 @@
 that tell what they do, and not what it adds up to."""
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from math import lcm
 
-from slotwise.impl.meter_rows import Durations
+from slotwise.dashboard.observe.sources.fold_rows import GroupRow, Needs, ResourceRow
 from slotwise.impl.snapshot import VERSION, Group, Resource, Snapshot
-from slotwise.spec.vocabulary import WEIGHT_UNIT
 
 #: Causes by the reason for which a head is refused.
 REFUSED = {"group_cap": "limit", "running_limit": "limit", "borrow_debt": "lent", "kept_units": "kept"}
-Needs = tuple[tuple[str, int], ...]
-
-
-class _Resource:
-    def __init__(self, name: str, capacity: int) -> None:
-        self.name, self.capacity = name, capacity
-        self.busy = self.busy_time = self.idle = self.longest = 0
-        self.idle_since: int | None = None
-        self.groups: dict[str, None] = {}                        # that have ever needed it
-        self.weight = 0                                          # of those
-        self.hold = Durations()
-
-    @property
-    def free(self) -> int:
-        return self.capacity - self.busy
-
-
-class _Group:
-    def __init__(self, name: str) -> None:
-        self.name, self.weight, self.limit = name, 1.0, None
-        self.waiting: OrderedDict[str, tuple[Needs, int]] = OrderedDict()      # task -> its needs, since when; in their order
-        self.held: Counter[str] = Counter()
-        self.runs: Counter[Needs] = Counter()
-        self.running = self.service = 0                          # the latter in slot-ns by the fold's scale
-        self.refused = ""                                        # the reason last told for its head
-        self.causes: Counter[str] = Counter()
-        self.counts: Counter[str] = Counter()
-        self.wait = Durations()
-
-    limit: int | None
-
-    @property
-    def units(self) -> int:
-        """Its weight."""
-        return round(self.weight * WEIGHT_UNIT)
-
-    @property
-    def needs(self) -> Needs:
-        """Of its first task."""
-        return next(iter(self.waiting.values()))[0] if self.waiting else ()
-
-    @property
-    def tasks(self) -> int:
-        """That its limit leaves room for."""
-        return len(self.waiting) if self.limit is None else max(0, min(len(self.waiting), self.limit - self.running))
 
 
 class Fold:
@@ -65,11 +19,12 @@ class Fold:
 
     def __init__(self, program: str, capacity: dict[str, int], started: int) -> None:
         self.program, self.started, self.now, self.state = program, started, started, "running"
-        self.resources: dict[str, _Resource] = {}
-        self.groups: dict[str, _Group] = {}
+        self.resources: dict[str, ResourceRow] = {}
+        self.groups: dict[str, GroupRow] = {}
         self.group_of: dict[str, str] = {}                       # task that waits -> its group
-        self.leases: dict[str, tuple[_Group, Needs, int]] = {}
+        self.leases: dict[str, tuple[GroupRow, Needs, int]] = {}
         self.events = self.number = 0
+        self.debts: dict[str, dict[str, int]] = {}               # of groups, units by resource, if that is known
         self.due = True                                          # work could be started, if the scheduler came to it
         self.largest = self.scale = 1                            # of all capacities: the greatest, and their least common multiple
         for name, units in capacity.items():
@@ -80,7 +35,7 @@ class Fold:
         """There are so many units of it, from now on."""
         if resource not in self.resources:
             self.pass_to(at)
-            self.resources[resource] = _Resource(resource, capacity)
+            self.resources[resource] = ResourceRow(resource, capacity)
         elif self.resources[resource].capacity != capacity:
             self.pass_to(at)
             self.resources[resource].capacity = capacity
@@ -94,7 +49,7 @@ class Fold:
     def group(self, name: str, weight: float | None = None, limit: int | None = None) -> None:
         group = self.groups.get(name)
         if group is None:
-            group = self.groups[name] = _Group(name)
+            group = self.groups[name] = GroupRow(name)
         if weight is not None:
             before, group.weight, group.limit = group.units, weight, limit
             for resource in self.resources.values():
@@ -156,7 +111,7 @@ class Fold:
         if task in self.group_of:
             self.groups[self.group_of[task]].refused = reason
 
-    def _leaves(self, task: str) -> tuple[_Group, Needs, int] | None:
+    def _leaves(self, task: str) -> tuple[GroupRow, Needs, int] | None:
         if task not in self.group_of:
             return None
         row = self.groups[self.group_of.pop(task)]
@@ -189,7 +144,7 @@ class Fold:
         known = [(self.resources[name], units) for name, units in shape if name in self.resources]
         return max((units * self.largest * (self.scale // r.capacity) for r, units in known if r.capacity), default=0)
 
-    def _cause(self, row: _Group) -> str:
+    def _cause(self, row: GroupRow) -> str:
         """Why its first task waits, and so all behind it; with the resource, if one is short."""
         if row.limit is not None and row.running >= row.limit:
             return "limit"
@@ -199,7 +154,7 @@ class Fold:
                 return f"{'lent' if resource is not None and self._has_less(row, resource) else 'capacity'} {name}"
         return REFUSED.get(row.refused, "scheduler" if self.due else "kept")
 
-    def _has_less(self, row: _Group, resource: _Resource) -> bool:
+    def _has_less(self, row: GroupRow, resource: ResourceRow) -> bool:
         """Than its share by weight, of all groups that have ever needed it."""
         return row.held[resource.name] * resource.weight < row.units * resource.capacity
 
@@ -217,14 +172,15 @@ class Fold:
                     wanted[name] += row.tasks * units
         return tasks, wanted
 
-    def _lent(self) -> dict[str, int]:
-        """Units beyond their holder's share by weight (rounded up), of all groups that have ever needed it, while another group's first task waits for it."""
-        lent = dict.fromkeys(self.resources, 0)
+    def _lent(self) -> dict[str, dict[str, int]]:
+        """Units beyond their holder's share by weight (rounded up), of all groups that have ever needed it, while another group's first task waits for it; by
+        resource and holder, the greatest first."""
+        lent = dict[str, dict[str, int]]()
         for name, resource in self.resources.items():
             asking = {row.name for row in self.groups.values() if name in dict(row.needs)}
-            for row in (self.groups[one] for one in resource.groups if resource.weight):
-                if len(asking) > (row.name in asking):
-                    lent[name] += max(0, row.held[name] + -resource.capacity * row.units // resource.weight)
+            rows = [self.groups[one] for one in resource.groups if resource.weight and len(asking) > (one in asking)]
+            beyond = {row.name: row.held[name] + -resource.capacity * row.units // resource.weight for row in rows}
+            lent[name] = dict(sorted(((one, units) for one, units in beyond.items() if units > 0), key=lambda pair: (-pair[1], pair[0])))
         return lent
 
     # what it tells ---------------------------------------------------------------------------------------------------
@@ -236,18 +192,18 @@ class Fold:
         lent, (tasks, _) = self._lent(), self._eligible()
         waiting = Counter(name for row in self.groups.values() for shape, _ in row.waiting.values() for name, _ in shape)
         resources = tuple(
-            Resource(r.name, r.capacity, r.busy, lent[r.name], waiting[r.name], tasks[r.name], r.idle, r.longest, r.busy_time, r.hold.frozen(),
-                     (self.now if r.idle_since is None else r.idle_since) if r.free > 0 and tasks[r.name] else None)
+            Resource(r.name, r.capacity, r.busy, sum(lent[r.name].values()), waiting[r.name], tasks[r.name], r.idle, r.longest, r.busy_time, r.hold.frozen(),
+                     (self.now if r.idle_since is None else r.idle_since) if r.free > 0 and tasks[r.name] else None, lent[r.name])
             for r in self.resources.values()
         )  # fmt: skip
         groups = tuple(map(self._group, self.groups.values()))
         return Snapshot(VERSION, self.program, 0, self.started, self.now, self.number, self.events, 0, len(self.leases), resources, groups, state=self.state)
 
-    def _group(self, row: _Group) -> Group:
+    def _group(self, row: GroupRow) -> Group:
         first, since = next(iter(row.waiting.values()), (None, None))
         counts = row.counts
         return Group(
             row.name, row.weight, row.limit, row.running, len(row.waiting), 0, since, row.service // self.scale, row.wait.frozen(), dict(row.causes), counts["submitted"], counts["started"],
             counts["finished"], counts["failed"], counts["cancelled"], counts["retried"], counts["timed_out"],
-            {} if first is None else dict(first), "" if first is None else self._cause(row),
+            {} if first is None else dict(first), "" if first is None else self._cause(row), debt=dict(self.debts.get(row.name, {})),
         )  # fmt: skip

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +13,7 @@ from slotwise.dashboard.observe.sources.source import SourceError
 from slotwise.dashboard.observe.words import escape
 from slotwise.impl.recording_file import STEP, Recording, open_recording
 from slotwise.impl.recording_format import RecordingError
+from slotwise.impl.recording_moments import Moments
 from slotwise.impl.snapshot import Snapshot
 
 A = TypeVar("A")
@@ -42,20 +44,40 @@ class RecordingFile:
             recording.close()
 
     async def _done(self, function: Callable[[A], B], argument: A) -> B:
-        try:
+        with _told(self.name):
             return await anyio.to_thread.run_sync(function, argument)
-        except RecordingError as error:
-            raise SourceError(self.name, escape(error.why)) from None
-        except ModuleNotFoundError as error:
-            raise SourceError(self.name, str(error)) from None
 
-    def snapshot_at(self, t_ns: int) -> Snapshot:
-        """The exact one, of any time. Raises SourceError."""
-        try:
-            with open_recording(Path(self.name)) as recording:
-                return recording.snapshot_at(t_ns)
-        except RecordingError as error:
-            raise SourceError(self.name, escape(error.why)) from None
+    def moments(self) -> RecordedMoments | None:
+        """None: it has snapshots only. Raises SourceError."""
+        with _told(self.name):
+            try:
+                return RecordedMoments(self.name, Moments(Path(self.name)))
+            except ValueError:
+                return None
+
+
+class RecordedMoments:
+    def __init__(self, name: str, moments: Moments) -> None:
+        self.name, self._moments = name, moments
+
+    def at(self, t_ns: int) -> Snapshot:
+        with _told(self.name):
+            return self._moments.at(t_ns)
+
+    def hop(self, t_ns: int, by: int) -> int:
+        with _told(self.name):
+            return self._moments.hop(t_ns, by)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """What a recording's errors are here."""
+    try:
+        yield
+    except RecordingError as error:
+        raise SourceError(name, escape(error.why)) from None
+    except ModuleNotFoundError as error:
+        raise SourceError(name, str(error)) from None
 
 
 def step_of(recording: Recording) -> int:

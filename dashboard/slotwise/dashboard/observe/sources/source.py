@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import AsyncIterator
+from bisect import bisect_left, bisect_right
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from slotwise.dashboard.observe.words import escape
 from slotwise.impl.snapshot import Snapshot
@@ -28,6 +29,33 @@ class Source(Protocol):
     def snapshots(self) -> AsyncIterator[Snapshot]:
         """In the order of their time. Raises SourceError."""
         ...
+
+
+class Moments(Protocol):
+    """Any instant between the snapshots of a source that knows what happened. Not for two threads at once; all raise SourceError."""
+
+    def at(self, t_ns: int) -> Snapshot:
+        """Everything that had happened then."""
+        ...
+
+    def hop(self, t_ns: int, by: int) -> int:
+        """So many instants with events on, or back; the last there is, if there are fewer."""
+        ...
+
+
+def hopped(times: Sequence[int], t_ns: int, by: int) -> int:
+    """That, where all instants with events are known: ascending, each once."""
+    if not by or not times or (t_ns >= times[-1] if by > 0 else t_ns <= times[0]):
+        return t_ns
+    place = bisect_right(times, t_ns) + by - 1 if by > 0 else bisect_left(times, t_ns) + by
+    return times[min(max(place, 0), len(times) - 1)]
+
+
+@runtime_checkable
+class Exact(Protocol):
+    """A source that may have them."""
+
+    def moments(self) -> Moments | None: ...
 
 
 URLS = ("http://", "https://")

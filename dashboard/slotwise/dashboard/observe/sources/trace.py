@@ -1,17 +1,27 @@
 """A slotwise trace, played into snapshots: what its commands asked and what was seen."""
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-from slotwise.dashboard.observe.sources.fold import Fold
-from slotwise.dashboard.observe.sources.source import SourceError
+from slotwise.dashboard.observe.sources.source import SourceError, hopped
 from slotwise.impl.snapshot import Snapshot
 from slotwise.spec import trace
-from slotwise.spec import vocabulary as v
 
 PER_RUN = 600                                # snapshots of a whole trace, about
+
+
+class Play(Protocol):
+    """A mechanism's state, as far as snapshots show it."""
+
+    def step(self, line: trace.Step, at: int) -> None:
+        """One command, and what was seen. `at` never falls."""
+        ...
+
+    def snapshot(self, at: int, state: str) -> Snapshot:
+        """At an instant not before the last command's."""
+        ...
 
 
 def is_one(first: bytes) -> bool:
@@ -36,6 +46,12 @@ class TraceFile:
         """The same without an event loop."""
         return self._play(self._read())
 
+    def moments(self) -> TraceMoments:
+        """Raises SourceError."""
+        read = self._read()
+        self._seen(read)
+        return TraceMoments(lambda: play_of(read, Path(self.name).name), read)
+
     def _read(self) -> trace.Trace:
         try:
             return trace.read(Path(self.name))
@@ -43,70 +59,72 @@ class TraceFile:
             raise SourceError(self.name, str(error).removeprefix(f"{self.name}: ")) from None
 
     def _play(self, read: trace.Trace) -> Iterator[Snapshot]:
-        if read.header.mechanism == "admission":
-            play = admission(read, Path(self.name).name)
-        elif read.header.mechanism == "batching":
-            from slotwise.dashboard.observe.sources.trace_batching import batching
+        self._seen(read)
+        yield from looks(play_of(read, Path(self.name).name), read, step_of(read))
 
-            play = batching(read, Path(self.name).name)
-        else:
-            from slotwise.dashboard.observe.sources.trace_spin import spinning
-
-            play = spinning(read, Path(self.name).name, instants(read))
+    def _seen(self, read: trace.Trace) -> None:
         unseen = next((number for number, step in enumerate(read.steps, 2) if step.saw is None), None)
         if unseen is not None:
             raise SourceError(self.name, f"line {unseen} does not say what was seen; slotwise replay plays such a trace")
-        yield from play
 
 
-def instants(read: trace.Trace) -> int:
-    """The time between two snapshots."""
-    times = [step.command.at for step in read.steps]
-    return max(1, (max(times) - min(times)) // PER_RUN) if times else 1
+class TraceMoments:
+    """Goes on from where it was; back, from the trace's beginning."""
+
+    def __init__(self, begin: Callable[[], Play], read: trace.Trace) -> None:
+        self._begin, self._steps, self._at = begin, read.steps, instants(read)
+        self._times = sorted(set(self._at))
+        self._play, self._next, self._until = begin(), 0, -1
+
+    def at(self, t_ns: int) -> Snapshot:
+        t_ns = min(max(t_ns, self._times[0]), self._times[-1]) if self._times else t_ns
+        if t_ns < self._until:
+            self._play, self._next = self._begin(), 0
+        self._until = t_ns
+        while self._next < len(self._steps) and self._at[self._next] <= t_ns:
+            self._play.step(self._steps[self._next], self._at[self._next])
+            self._next += 1
+        return self._play.snapshot(t_ns, "running" if self._next < len(self._steps) else "ended")
+
+    def hop(self, t_ns: int, by: int) -> int:
+        return hopped(self._times, t_ns, by)
 
 
-def admission(read: trace.Trace, name: str) -> Iterator[Snapshot]:
-    fold = Fold(name, read.header.setup.capacity, read.steps[0].command.at if read.steps else 0)
-    step, next_at = instants(read), fold.started
-    for line in read.steps:
-        command: Any = line.command
-        while next_at + step <= command.at:
-            next_at += step
-            yield fold.snapshot(next_at)
-        play(fold, line)
-    fold.state = "ended"
-    yield fold.snapshot()
+def instants(read: trace.Trace) -> list[int]:
+    """Of its commands; one that is before an earlier one's counts as that."""
+    found: list[int] = []
+    for step in read.steps:
+        found.append(max(step.command.at, found[-1]) if found else step.command.at)
+    return found
 
 
-def play(fold: Fold, line: trace.Step) -> None:
-    """One command, and what was seen."""
-    command: Any = line.command
-    fold.pass_to(command.at)
-    fold.events += 1
-    tasks = {task.id: task for task in command.tasks} if isinstance(command, v.Enqueue) else {}
-    if isinstance(command, v.Enqueue):
-        for group in command.groups:
-            fold.group(group.name, group.weight, group.running_limit)
-    for saw in line.saw or ():
-        seen(fold, saw, tasks, command.at)
-    if isinstance(command, v.Pump | v.Select) and line.saw and line.saw[-1][0] in ("drained", "blocked"):
-        fold.due = False                     # what waits now is kept waiting
+def step_of(read: trace.Trace) -> int:
+    """The time between two looks."""
+    times = instants(read)
+    return max(1, (times[-1] - times[0]) // PER_RUN) if times else 1
 
 
-def seen(fold: Fold, saw: v.Observation, tasks: dict[str, v.Task], at: int) -> None:
-    match saw:
-        case ("accepted", str(task)) if task in tasks:
-            fold.waits(task, tasks[task].group, tasks[task].needs, at)
-            fold.due = True
-        case ("started", lease, str(task), *_):
-            fold.starts(task, str(lease), at)
-        case ("released", lease):
-            fold.ends(str(lease), at)
-            fold.due = True
-        case ("discarded", str(task)):
-            fold.discarded(task, at)
-            fold.due = True
-        case ("refused", str(task), str(reason)):
-            fold.refused(task, reason, at)
-        case _:
-            pass
+def play_of(read: trace.Trace, name: str) -> Play:
+    if read.header.mechanism == "admission":
+        from slotwise.dashboard.observe.sources.trace_admission import Admitting
+
+        return Admitting(read, name)
+    if read.header.mechanism == "batching":
+        from slotwise.dashboard.observe.sources.trace_batching import Collecting
+
+        return Collecting(read, name)
+    from slotwise.dashboard.observe.sources.trace_spin import Spinning
+
+    return Spinning(read, name)
+
+
+def looks(play: Play, read: trace.Trace, step: int) -> Iterator[Snapshot]:
+    """One every `step` ns, of all that had happened then; and one at the end."""
+    times = instants(read)
+    now = times[0] if times else 0
+    for line, at in zip(read.steps, times, strict=True):
+        while now + step < at:
+            now += step
+            yield play.snapshot(now, "running")
+        play.step(line, at)
+    yield play.snapshot(times[-1] if times else 0, "ended")

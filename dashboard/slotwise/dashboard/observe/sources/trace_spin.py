@@ -5,7 +5,6 @@ pool show nothing here.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -65,42 +64,37 @@ class Worker:
         return s.Worker(name, self.state, self.run, self.spin, 0, self.park, self.hits, self.misses, self.wasted, self.window)
 
 
-def spinning(read: trace.Trace, name: str, step: int) -> Iterator[s.Snapshot]:
-    """A snapshot every `step` ns of the trace, and one at its end."""
-    setup, profile = read.header.setup, read.header.profile
-    workers = {f"w{i}": Worker() for i in range(setup.workers)}
-    held: dict[object, int] = {}                         # by dispatcher, since when
-    busy_time, number, started = 0, 0, read.steps[0].command.at if read.steps else 0
-    now = started
-    next_at = started
+class Spinning:
+    def __init__(self, read: trace.Trace, name: str) -> None:
+        self.name, self.slots = name, read.header.profile.slots
+        self.workers = {f"w{i}": Worker() for i in range(read.header.setup.workers)}
+        self.held: dict[object, int] = {}                    # by dispatcher, since when
+        self.started = self.now = read.steps[0].command.at if read.steps else 0
+        self.busy_time = self.events = self.number = 0
 
-    def snapshot(at: int, state: str = "running") -> s.Snapshot:
-        slots = s.Resource("slots", profile.slots, len(held), 0, 0, 0, 0, 0, busy_time, s.Histogram())
-        return s.Snapshot(s.VERSION, name, 0, started, at, number, number, 0, len(held), (slots,), workers=tuple(w.row(of) for of, w in workers.items()), state=state)
+    def snapshot(self, at: int, state: str) -> s.Snapshot:
+        self.pass_to(at)
+        self.number += 1
+        slots = s.Resource("slots", self.slots, len(self.held), 0, 0, 0, 0, 0, self.busy_time, s.Histogram())
+        rows = tuple(worker.row(name) for name, worker in self.workers.items())
+        return s.Snapshot(s.VERSION, self.name, 0, self.started, at, self.number, self.events, 0, len(self.held), (slots,), workers=rows, state=state)
 
-    def pass_to(at: int) -> None:
-        nonlocal busy_time, now
-        for worker in workers.values():
-            worker.pass_by(at - now)
-        busy_time += len(held) * (at - now)
-        now = at
+    def pass_to(self, at: int) -> None:
+        for worker in self.workers.values():
+            worker.pass_by(at - self.now)
+        self.busy_time += len(self.held) * (at - self.now)
+        self.now = at
 
-    for line in read.steps:
-        at = max(now, line.command.at)
-        while next_at + step <= at:
-            next_at += step
-            pass_to(next_at)
-            yield snapshot(next_at)
-        pass_to(at)
-        number += 1
+    def step(self, line: trace.Step, at: int) -> None:
+        self.pass_to(at)
+        self.events += 1
         if isinstance(line.command, v.Wait | v.Script | v.Gap):
-            continue
+            return
         for saw in line.saw or ():
             actor = saw[1] if len(saw) > 1 else None
             if saw[0] == "held":
-                held[actor] = at
+                self.held[actor] = at
             elif saw[0] in ("finished", "raised"):
-                held.pop(actor, None)
-            elif actor in workers:
-                workers[str(actor)].seen(saw, at)
-    yield snapshot(now, "ended")
+                self.held.pop(actor, None)
+            elif actor in self.workers:
+                self.workers[str(actor)].seen(saw, at)

@@ -23,7 +23,7 @@ MISTAKES = {
     "place_kept": ("fair_queue", "if queue.waits(group) or queue.profile.idle_group_keeps_place", "if queue.waits(group) or queue.turns"),
     "overtaking_not_noted": ("slot_time", "discipline.overtaken.setdefault(head.id, at)", "pass"),
     "kept_units_given_away": ("slot_time", "if discipline.ledger.free(resource) - kept < units", "if discipline.ledger.free(resource) < units"),
-    "running_limit_one_more": ("slot_time", "len(self.running(group)) >= limit", "len(self.running(group)) > limit"),
+    "running_limit_one_more": ("slot_time", "self.ledger.running(group) >= limit", "self.ledger.running(group) > limit"),
     "strict_limit_one_more": ("strict", "< spec.share_limit or not", "<= spec.share_limit or not"),
 }
 

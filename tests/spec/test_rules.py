@@ -353,3 +353,21 @@ def test_slt_1_6_7_8_levels_and_virtual_times_never_fall(at: int, later: int, we
     assert slot_time.running_limit(discipline, "g") is None
     discipline.ledger.leases[2] = a.Lease(Task("l2", "g", {"r": 1}), at)
     assert slot_time.running_limit(discipline, "g") == "running_limit"
+
+
+def test_a_rule_is_called_as_its_function_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its own parameters, whatever they are called, and their defaults; it is recorded by its id, and only when it decides."""
+    monkeypatch.setattr(rules, "RULES", {})
+    rules.decided.clear()
+
+    @rules.rule("TST-1", source="test")
+    def made(result: int, id: str, function: int = 2) -> tuple[int, str, int] | None:
+        """One that says what it was given."""
+        return (result, id, function) if result else None
+
+    assert made(0, "a") is None
+    assert rules.decided == []
+    assert made(1, "a") == (1, "a", 2)
+    assert made(1, function=3, id="b") == (1, "b", 3)
+    assert rules.decided == ["TST-1", "TST-1"]
+    rules.decided.clear()

@@ -78,7 +78,7 @@ class Book:
                 case _:
                     pass
         self.now = max(self.now, command.at)
-        if isinstance(command, v.Respond | v.Page | v.Fail) and not (saw and saw[0][0] == "unexpected"):
+        if isinstance(command, (v.Respond, v.Page, v.Fail)) and not (saw and saw[0][0] == "unexpected"):
             self.fetching = bool(saw) and saw[0][0] == "fetch"
             if not self.fetching:
                 self.sent = None

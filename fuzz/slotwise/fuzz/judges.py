@@ -10,7 +10,7 @@ from typing import Any
 
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.searches import Search, search_of
-from slotwise.fuzz.target import HasAudit, HasClose, HasState, Stepper, Target, TargetError
+from slotwise.fuzz.target import Stepper, Target, TargetError, gives_audit, gives_state, wants_close
 from slotwise.spec.vocabulary import Observation, State
 
 #: A command that depends on what was seen so far, by the book; None: nothing to do.
@@ -52,7 +52,7 @@ def judge(target: Target, profile: Any, setup: Any, commands: Iterable[Any], *,
     try:
         finding = _play(stepper, reference, search, search.mechanism.new_judge(profile if target.follows(profile) else None, setup), commands, state_every, hazards, laws)
     finally:
-        if isinstance(stepper, HasClose):
+        if wants_close(stepper):
             stepper.close()
     if blame and finding is not None and finding.kind == "divergence" and not finding.rule:
         return replace(finding, rule=search.blame.blamed(target, profile, setup, finding.commands, finding.expected or (), finding.found or ()))
@@ -93,21 +93,20 @@ def _play(stepper: Stepper, reference: Reference | None, search: Search, laws: A
 def inside(search: Search, reference: Reference | None, stepper: Stepper, decided: Sequence[str], done: Sequence[Any],
            expected: list[Observation] | None, found: list[Observation]) -> Finding | None:
     """Compare states, in the keys that both give, and audit."""
-    if reference is not None and isinstance(stepper, HasState):
+    if reference is not None and gives_state(stepper):
         ours, theirs = reference.state(), stepper.state()
         keys = [key for key in ours if key in theirs and ours[key] != theirs[key]]
         if keys:
             message = f"the same was seen, but the states differ in {', '.join(keys)}"
             return Finding("divergence", search.blame.blamed_for_state(keys, decided), len(done) - 1, tuple(done), expected, found, message, (ours, theirs))
-    if isinstance(stepper, HasAudit):
-        wrong = stepper.audit()
-        if wrong:
-            return Finding("audit", decided[-1] if decided else "audit", len(done) - 1, tuple(done), expected, found, f"audit: {wrong[0]}", _states(reference, stepper))
+    wrong = stepper.audit() if gives_audit(stepper) else []
+    if wrong:
+        return Finding("audit", decided[-1] if decided else "audit", len(done) - 1, tuple(done), expected, found, f"audit: {wrong[0]}", _states(reference, stepper))
     return None
 
 
 def _states(reference: Reference | None, stepper: Stepper) -> tuple[State, State] | None:
-    return (reference.state(), stepper.state()) if reference is not None and isinstance(stepper, HasState) else None
+    return (reference.state(), stepper.state()) if reference is not None and gives_state(stepper) else None
 
 
 def described(error: Exception) -> str:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 from random import Random
 
 from slotwise.fuzz.swarm import TILTS
@@ -14,17 +15,25 @@ KEPT = 4
 BURST = 3
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Tried:
     """How well a tilt reaches a rule."""
 
     tilt: int
     hits: int
     steps: int
+    rate: float = field(init=False)
 
-    @property
-    def rate(self) -> float:
-        return self.hits / (self.steps + 30)                   # a few lucky steps are no rate
+    def __post_init__(self) -> None:
+        self.again(0, 0)
+
+    def again(self, hits: int, steps: int) -> None:
+        self.hits += hits
+        self.steps += steps
+        self.rate = self.hits / (self.steps + 30)              # a few lucky steps are no rate
+
+
+_rate = attrgetter("rate")
 
 
 class Lean:
@@ -32,6 +41,9 @@ class Lean:
 
     def __init__(self, known: Mapping[str, int] | None = None) -> None:
         self.tried = {rule: [Tried(tilt, 3, 30)] for rule, tilt in (known or {}).items()}
+        self._known: dict[int, dict[str, Tried]] = {}          # tilt -> rule -> the same
+        for rule, [one] in self.tried.items():
+            self._known.setdefault(one.tilt, {})[rule] = one
 
     def tilt(self, hits: Mapping[str, int], random: Random) -> int:
         """For the next episode, when rules have decided so often."""
@@ -43,23 +55,28 @@ class Lean:
 
     def best(self, rule: str) -> int | None:
         tried = self.tried.get(rule)
-        return max(tried, key=lambda one: one.rate).tilt if tried else None
+        return max(tried, key=_rate).tilt if tried else None
 
     def learn(self, tilt: int, hits: Mapping[str, int], steps: int) -> None:
         """What an episode with that tilt reached. A burst counts for little: what is wanted are episodes that reach the rule."""
         hits = {rule: min(count, BURST) for rule, count in hits.items()}
-        for rule, tried in self.tried.items():
-            for one in tried:
-                if one.tilt == tilt:
-                    one.hits += hits.get(rule, 0)
-                    one.steps += steps
+        known = self._known.setdefault(tilt, {})
+        for rule, one in known.items():
+            one.again(hits.get(rule, 0), steps)
         for rule, count in hits.items():
-            tried = self.tried.setdefault(rule, [])
-            if any(one.tilt == tilt for one in tried):
+            if rule in known:
                 continue
+            tried = self.tried.setdefault(rule, [])
             if len(tried) < KEPT:
-                tried.append(Tried(tilt, count, steps))
+                tried.append(new := Tried(tilt, count, steps))
             else:
-                worst = min(range(KEPT), key=lambda i: tried[i].rate)
-                if count > tried[worst].rate * (steps + 30):
-                    tried[worst] = Tried(tilt, count, steps)
+                worst = min(tried, key=_rate)
+                if count <= worst.rate * (steps + 30):
+                    continue
+                tried[tried.index(worst)] = new = Tried(tilt, count, steps)
+                del self._known[worst.tilt][rule]
+                if not self._known[worst.tilt]:
+                    del self._known[worst.tilt]
+            known[rule] = new
+        if not known:
+            del self._known[tilt]

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from slotwise.fuzz.judges import inside
 from slotwise.fuzz.reference import Reference
 from slotwise.fuzz.searches import search_of
-from slotwise.fuzz.target import HasClose, Target
+from slotwise.fuzz.target import Target, wants_close
 from slotwise.spec.vocabulary import Observation
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class Lockstep(RuleBasedStateMachine):
         assert wrong is None, f"{command}: {wrong.rule}: {wrong.message}"
 
     def teardown(self) -> None:
-        if self.model is not None and isinstance(self.stepper, HasClose):
+        if self.model is not None and wants_close(self.stepper):
             self.stepper.close()
 
 

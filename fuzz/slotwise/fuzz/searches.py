@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,11 @@ from msgspec.structs import replace as changed
 from slotwise.spec import batching_vocabulary, spin_vocabulary
 from slotwise.spec.mechanisms import MECHANISMS, Mechanism, mechanism_of
 from slotwise.spec.trace import Trace
+
+
+@cache
+def _module(name: str) -> ModuleType:
+    return import_module(f"slotwise.fuzz.{name}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +58,7 @@ class Search:
         return self._module("wording")
 
     def _module(self, name: str) -> ModuleType:
-        return import_module(f"slotwise.fuzz.{name}{self.ending}")
+        return _module(f"{name}{self.ending}")
 
     def known(self, profile: Any) -> bool:
         """Is it a built-in profile, but for smaller limits?"""

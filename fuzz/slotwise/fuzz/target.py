@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from slotwise.spec.mechanisms import MECHANISMS, mechanism_of
 from slotwise.spec.vocabulary import Observation, State
@@ -37,6 +37,19 @@ class HasClone(Protocol):
 @runtime_checkable
 class HasClose(Protocol):
     def close(self) -> None: ...
+
+
+# The same questions as `isinstance`, which takes as long for a protocol as several steps do.
+def gives_state(stepper: Stepper) -> TypeGuard[HasState]:
+    return callable(getattr(stepper, "state", None))
+
+
+def gives_audit(stepper: Stepper) -> TypeGuard[HasAudit]:
+    return callable(getattr(stepper, "audit", None))
+
+
+def wants_close(stepper: Stepper) -> TypeGuard[HasClose]:
+    return callable(getattr(stepper, "close", None))
 
 
 #: Profile and setup; of admission, the capacity.

@@ -21,7 +21,7 @@ from slotwise.fuzz.report import Failure, Report
 from slotwise.fuzz.searches import search_of
 from slotwise.fuzz.shrink import shrink as shrunk
 from slotwise.fuzz.swarm import HALF, Swarm, seed_of
-from slotwise.fuzz.target import HasAudit, HasClose, HasState, Stepper, Target
+from slotwise.fuzz.target import Stepper, Target, gives_audit, gives_state, wants_close
 from slotwise.spec.mechanisms import mechanism_of
 from slotwise.spec.vocabulary import Observation
 
@@ -64,24 +64,25 @@ def play(target: Target, profile: Any, seed: int, *, vary: bool = False, hazards
     laws = search.mechanism.new_judge(profile if target.follows(profile) else None, setup)
     if not search.own_book:
         model.book = laws.book
+    draw, drain, follow = search.generate.draw, search.generate.drain, model.book.update if search.own_book else None
     reference = Reference(profile, setup) if compared(target, profile) else None
     stepper = target.make(profile, setup)
     try:
         recorder = reference or (stepper if isinstance(stepper, Reference) else None)
         decided: list[str] = recorder.decided if recorder is not None else []
-        for number in range(length + (DRAIN_AT_MOST if drains else 0)):
-            command = search.generate.draw(model, choose) if number < length else search.generate.drain(model)
+        for number in range(1, length + (DRAIN_AT_MOST if drains else 0) + 1):
+            command = draw(model, choose) if number <= length else drain(model)
             if command is None:
                 break
             if not _step(episode, command, reference, stepper, laws, hazards, decided):
                 return episode
-            if search.own_book:
-                model.book.update(command, episode.seen[-1])
-            if len(episode.commands) % STATE_EVERY == 0 and not _same_inside(reference, stepper):
+            if follow is not None:
+                follow(command, episode.seen[-1])
+            if number % STATE_EVERY == 0 and not _same_inside(reference, stepper):
                 break
         episode.suspect = not _same_inside(reference, stepper)
     finally:
-        if isinstance(stepper, HasClose):
+        if wants_close(stepper):
             stepper.close()
     return episode
 
@@ -114,11 +115,11 @@ def _step(episode: Episode, command: Any, reference: Reference | None, stepper: 
 
 
 def _same_inside(reference: Reference | None, stepper: Stepper) -> bool:
-    if reference is not None and isinstance(stepper, HasState):
+    if reference is not None and gives_state(stepper):
         theirs = stepper.state()
         if any(key in theirs and theirs[key] != value for key, value in reference.state().items()):
             return False
-    return not (isinstance(stepper, HasAudit) and stepper.audit())
+    return not (gives_audit(stepper) and stepper.audit())
 
 
 def again(target: Target, episode: Episode) -> Finding | None:
@@ -134,7 +135,7 @@ def again(target: Target, episode: Episode) -> Finding | None:
                 message = f"played twice, not the same was seen: {first_difference(before, found)}"
                 return Finding("nondeterminism", "nondeterminism", number, tuple(episode.commands[: number + 1]), before, found, message)
     finally:
-        if isinstance(stepper, HasClose):
+        if wants_close(stepper):
             stepper.close()
     return None
 

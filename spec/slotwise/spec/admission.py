@@ -6,7 +6,8 @@ command is legal in every state.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,7 +52,7 @@ class Discipline(Protocol):
     def go_on(self, group: str, at: int) -> None: ...                      # it was served and goes on: where does it stand?
     def respecify(self, group: str, at: int) -> None: ...                  # its newest specification has arrived
     def places(self, at: int) -> Mapping[str, tuple[float, ...]]: ...         # of the active groups; the least goes first
-    def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed: ...   # may it start?
+    def judge(self, head: Head, heads: Collection[Head], earlier: list[Head], at: int) -> Refusal | Borrowed: ...   # it would fit: may it start?
     def start(self, task: Task, borrowed: Borrowed, earlier: list[Head], at: int) -> None: ...                    # what does a start leave behind?
     def finish(self, lease: Lease, at: int) -> None: ...                   # what does the end of a lease settle?
     def withdraw(self, task: str) -> None: ...                             # a waiting task was discarded
@@ -110,35 +111,27 @@ def round(admission: Admission, at: int) -> tuple[str, Borrowed, list[Head]] | N
     """Heads are asked in order; the first that nothing holds back is the one to start."""
     queue = admission.queue
     heads = queue.heads()
-    startable = startable_heads(admission, heads)
     earlier: list[Head] = []
     for group in q.order(queue, admission.discipline.places(at)):
         if group not in heads:                       # only where an idle group keeps its place
             q.forget_ghosts(queue, group)
             continue
-        verdict = judge(admission, heads[group], startable, earlier, at)
+        verdict = judge(admission, heads[group], heads.values(), earlier, at)
         if not isinstance(verdict, str):
             return group, verdict, earlier
         earlier.append(heads[group])
     return None
 
 
-def startable_heads(admission: Admission, heads: dict[str, Head]) -> list[Head]:
-    """Those whose units are free, whatever else may hold them back."""
-    return [head for head in heads.values() if all(admission.ledger.free(r) >= units for r, units in head[0].needs.items())]
-
-
-def judge(admission: Admission, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
-    return no_capacity(admission.ledger, head[0]) or admission.discipline.judge(head, startable, earlier, at)
+def judge(admission: Admission, head: Head, heads: Collection[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
+    return no_capacity(admission.ledger, head[0]) or admission.discipline.judge(head, heads, earlier, at)
 
 
 def verdicts(admission: Admission, at: int) -> list[tuple[Head, Refusal | Borrowed, list[Head]]]:
     """The verdict on every head as if it were the next to start, in order, each with the heads before it."""
     heads = admission.queue.heads()
-    startable = startable_heads(admission, heads)
-    groups = [group for group in q.order(admission.queue, admission.discipline.places(at)) if group in heads]
-    ordered = [heads[group] for group in groups]
-    return [(head, judge(admission, head, startable, ordered[:i], at), ordered[:i]) for i, head in enumerate(ordered)]
+    ordered = [heads[group] for group in q.order(admission.queue, admission.discipline.places(at)) if group in heads]
+    return [(head, judge(admission, head, ordered, ordered[:i], at), ordered[:i]) for i, head in enumerate(ordered)]
 
 
 @rule("ADM-4", source="semantics 2.3; I1")
@@ -188,8 +181,9 @@ def impossible(admission: Admission, task: Task, spec: Group) -> Refusal | None:
     """A task that could never start is refused: it asks more than there is, or its group has no weight, or may run no task."""
     if admission.queue.profile.accepts_the_impossible:
         return None
-    if any(units > admission.ledger.capacity.get(resource, 0) for resource, units in task.needs.items()):
-        return "never_fits"
+    for resource, units in task.needs.items():
+        if units > admission.ledger.capacity.get(resource, 0):
+            return "never_fits"
     if spec.weight == 0:
         return "no_weight"
     return "limit_below_one" if spec.running_limit == 0 else None
@@ -228,7 +222,7 @@ def enqueue(admission: Admission, command: v.Enqueue) -> list[Observation]:
                 discipline.come(group, command.at)
                 q.take_turn(queue, group)
             saw.append(("accepted", task.id))
-    queue.version += any(word[0] == "accepted" for word in saw)
+    queue.version += "accepted" in [word[0] for word in saw]
     return saw
 
 
@@ -288,18 +282,18 @@ def step(admission: Admission, command: v.Command) -> list[Observation]:
     match command:
         case v.Enqueue():
             return enqueue(admission, command)
-        case v.Discard():
-            return [discard(admission, command.task)]
-        case v.DiscardWhere():
-            return [discard(admission, id) for id in q.matching(admission.queue, command) or ()]
         case v.Pump():
             return pump(admission, command)
+        case v.Release():
+            return [release(admission, command)]
         case v.Select():
             return [select(admission, command)]
         case v.Commit():
             return [commit(admission, command)]
-        case v.Release():
-            return [release(admission, command)]
+        case v.Discard():
+            return [discard(admission, command.task)]
+        case v.DiscardWhere():
+            return [discard(admission, id) for id in q.matching(admission.queue, command) or ()]
         case v.Explain():
             return explain(admission, command)
 
@@ -318,7 +312,7 @@ def state(admission: Admission) -> v.State:
         "turns": queue.turns,
         "granted": ledger.granted,
         "fifo": {group: [[task.id, dict(task.needs)] for task, _ in fifo] for group, fifo in sorted(queue.fifo.items()) if fifo},
-        "waiting": {group: sum(task.group == group for task, _ in queue.live.values()) for group in sorted({task.group for task, _ in queue.live.values()})},
+        "waiting": dict(sorted(Counter([task.group for task, _ in queue.live.values()]).items())),
         "turn": dict(sorted(queue.turn.items())),
         "groups": {name: [v.weight_in_units(g), -1 if g.share_limit is None else g.share_limit, -1 if g.running_limit is None else g.running_limit] for name, g in sorted(queue.groups.items())},
         "leases": {str(number): [lease.task.id, lease.task.group, dict(lease.task.needs), lease.at] for number, lease in sorted(ledger.leases.items())},

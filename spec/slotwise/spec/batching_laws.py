@@ -31,7 +31,7 @@ ANSWERS: dict[type, dict[str, tuple[Any, ...]]] = {
     v.Page: _ANSWER,
     v.Fail: {"settled": _SETTLED, "unexpected": _ID},
 }
-LAST, ALONE = ("send", "sleep", "exit"), ("accepted", "rejected", "fetch", "unexpected")
+LAST, ALONE = frozenset(("send", "sleep", "exit")), frozenset(("accepted", "rejected", "fetch", "unexpected"))
 _REASONS = {"settled": frozenset(get_args(v.Outcome)), "rejected": frozenset(get_args(v.Why))}
 #: What the end makes of everybody who waits; on a request that completed the execution, an update is well.
 AT_THE_END = {"completed": "orphaned", "revoked": "suspended", "failed": "failed"}
@@ -48,13 +48,13 @@ def in_words(command: v.Command, saw: Saw) -> str | None:
     words = ANSWERS[type(command)]
     for seen in saw:
         types = words.get(seen[0]) if seen else None
-        if types is None or len(seen) != len(types) or any(not isinstance(part, kind) or isinstance(part, bool) for part, kind in zip(seen, types, strict=True)):
+        if types is None or len(seen) != len(types) or not all(map(isinstance, seen, types)) or bool in map(type, seen):
             return f"{list(seen)} does not answer {word_of(command)}"
         if seen[0] in _REASONS and seen[2] not in _REASONS[seen[0]]:
             return f"{seen[2]} is no reason"
     told = [seen[0] for seen in saw]
-    wrong = any(word in LAST for word in told[:-1]) or (len(told) > 1 and any(word in ALONE for word in told))
-    if isinstance(command, v.Submit | v.Refresh):
+    wrong = not LAST.isdisjoint(told[:-1]) or (len(told) > 1 and not ALONE.isdisjoint(told))
+    if isinstance(command, (v.Submit, v.Refresh)):
         wrong = len(saw) != 1 or command.id not in (saw[0][1], *(saw[0][3] if told == ["resumed"] else ()))
     elif isinstance(command, v.Pump):
         wrong = wrong or not told or told[-1] not in LAST
@@ -194,7 +194,7 @@ def outcome_true(book: Book, command: v.Command, thing: Item | Ask, outcome: str
     elif book.over and not isinstance(command, v.Pump):
         on_it = book.flight is not None and thing in (*book.flight.items, *book.flight.empties, *book.flight.asks)
         right = outcome == AT_THE_END[book.over] or (outcome == "ok" and book.over == "completed" and on_it)
-    elif isinstance(command, v.Respond | v.Page):
+    elif isinstance(command, (v.Respond, v.Page)):
         right = outcome == "ok" or (outcome == "orphaned" and book.stopped and isinstance(thing, Ask))
     else:
         right = (outcome == "orphaned" and book.stopped) or (outcome == "ok" and isinstance(thing, Ask) and thing.cancelled)

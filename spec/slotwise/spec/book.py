@@ -53,11 +53,11 @@ class Book:
 
     def fits(self, task: Task) -> bool:
         """Are its units free now?"""
-        return all(self.free.get(resource, 0) >= units for resource, units in task.needs.items())
+        return not [resource for resource, units in task.needs.items() if self.free.get(resource, 0) < units]
 
     def possible(self, task: Task) -> bool:
         """Would they be, if nothing ran?"""
-        return all(self.capacity.get(resource, 0) >= units for resource, units in task.needs.items())
+        return not [resource for resource, units in task.needs.items() if self.capacity.get(resource, 0) < units]
 
     def limited(self, group: str) -> bool:
         """Does it run as many tasks as its running limit allows?"""

@@ -6,13 +6,14 @@ limit (a local one) is never held back and never owes.
 """
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING
 
 from slotwise.spec.fair_queue import FairQueue, Head
 from slotwise.spec.rules import BORROWING, rule
-from slotwise.spec.tagged import Tagged, pressed
+from slotwise.spec.tagged import Tagged, could_start, pressed
 from slotwise.spec.vocabulary import BoundedBorrow, Refusal, State, Task, weight_in_units
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ class Discipline(Tagged):
     ledger: Ledger
     debt: dict[tuple[str, str], int] = field(default_factory=dict)     # (group, resource) -> units owed
 
-    def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
+    def judge(self, head: Head, heads: Collection[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
         task, spec = head
         borrowed: Borrowed = {}
         if spec.share_limit is None:
             return borrowed
+        startable = could_start(self.ledger, heads)
         under_pressure = pressed(task, startable)
         for resource, units in task.needs.items():
             share = self.share(head, resource, startable)

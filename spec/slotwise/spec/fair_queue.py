@@ -29,19 +29,23 @@ class FairQueue:
     served: set[str] = field(default_factory=set)
     virtual_time: float = 0.0
 
-    def alive(self, task: Task) -> bool:
-        """Does this entry stand for a waiting task? Else it is a ghost."""
+    def alive(self, entry: Head) -> bool:
+        """Does it stand for a waiting task? Else it is a ghost."""
+        task, _ = entry
         return task.id in self.live and self.live[task.id][0].group == task.group
 
     def waits(self, group: str) -> bool:
-        return any(self.alive(task) for task, _ in self.fifo.get(group, ()))
+        return any(map(self.alive, self.fifo.get(group, ())))
 
     def heads(self) -> dict[str, Head]:
         """The oldest waiting task of every group."""
-        waiting = [group for group in self.fifo if self.waits(group)]
-        for group in waiting:
-            forget_ghosts(self, group)
-        return {group: self.fifo[group][0] for group in waiting}
+        heads: dict[str, Head] = {}
+        for group, fifo in self.fifo.items():
+            if oldest := next(filter(self.alive, fifo), None):
+                heads[group] = oldest
+                if oldest is not fifo[0]:
+                    forget_ghosts(self, group)
+        return heads
 
 
 @rule("QUE-1", source="semantics 2.4")
@@ -103,11 +107,10 @@ def give_up_place(queue: FairQueue, group: str) -> bool | None:
 def forget_ghosts(queue: FairQueue, group: str) -> bool | None:
     """A ghost met at the head of its FIFO leaves it; unless its id waits again in that group, which gives the id its old entry back."""
     fifo = queue.fifo[group]
-    gone = 0
-    while gone < len(fifo) and not queue.alive(fifo[gone][0]):
-        gone += 1
-    del fifo[:gone]
-    return True if gone else None
+    met = len(fifo)
+    while fifo and not queue.alive(fifo[0]):
+        del fifo[0]
+    return True if len(fifo) < met else None
 
 
 @rule("QUE-9", source="semantics 2.4, vectors Q3, Q4", of=TAGGED)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, ParamSpec, get_args
 
 from slotwise.spec import vocabulary as v
 from slotwise.spec.book import PARTS, Book
+from slotwise.spec.rules import called_through
 from slotwise.spec.vocabulary import Command, Group, Task
 
 P = ParamSpec("P")
@@ -32,6 +33,14 @@ class Broken(NamedTuple):
 LAWS: dict[str, Law] = {}
 
 
+#: How a law is called: so that what is broken has its name.
+ASKED = """
+def called({parameters}):
+    _message = _function({parameters})
+    return None if _message is None else _broken(_id, _message)
+"""
+
+
 def law(id: str, *, source: str, laws: dict[str, Law] = LAWS) -> Callable[[Callable[P, str | None]], Callable[P, Broken | None]]:
     """Register a function as law `id`, of admission or among other `laws`. Its docstring is the sentence; it returns what is broken, in words, or None."""
 
@@ -40,11 +49,7 @@ def law(id: str, *, source: str, laws: dict[str, Law] = LAWS) -> Callable[[Calla
             raise TypeError(f"law {id} is named twice, or has no sentence")
         laws[id] = Law(id, " ".join(function.__doc__.split()), source, f"{function.__module__}.{function.__qualname__}")
 
-        def asked(*args: P.args, **kwargs: P.kwargs) -> Broken | None:
-            message = function(*args, **kwargs)
-            return None if message is None else Broken(id, message)
-
-        return asked
+        return called_through(ASKED, function, _broken=Broken, _id=id)
 
     return register
 
@@ -72,12 +77,12 @@ def in_words(command: Command, saw: Saw) -> str | None:
     words = ANSWERS[kind]
     for seen in saw:
         types = tuple(map(type, seen))
-        if types[:1] != (str,) or words.get(seen[0]) != types:
+        if not types or types[0] is not str or words.get(seen[0]) != types:
             return f"{list(seen)} is no answer to {command_word(command)}"
-        if types == _WHY and seen[2] not in _REASONS:
+        if seen[0] == "refused" and seen[2] not in _REASONS:
             return f"{seen[2]} is no reason"
-    if isinstance(command, v.Pump):
-        told = bool(saw) and saw[-1][0] != "started" and (len(saw) == 1 or {seen[0] for seen in saw[:-1]} == {"started"})
+    if kind is v.Pump:
+        told = bool(saw) and saw[-1][0] != "started" and [seen[0] for seen in saw].count("started") == len(saw) - 1
     elif isinstance(command, v.Enqueue):
         told = [seen[1] for seen in saw] == [task.id for task in command.tasks]
     elif isinstance(command, v.Release):
@@ -134,8 +139,8 @@ def starts_once(book: Book, lease: int, id: str, needs: dict[str, int]) -> str |
     task = book.waiting.get(id)
     if task is None:
         return f"{id} started, which did not wait"
-    if dict(needs) != task.needs:
-        return f"{id} was accepted with {task.needs} and started with {dict(needs)}"
+    if needs != task.needs:
+        return f"{id} was accepted with {task.needs} and started with {needs}"
     return None if lease == book.granted + 1 else f"{id} was granted lease {lease}, after {book.granted}"
 
 
@@ -178,8 +183,13 @@ def every_head_explained(book: Book, told: list[str]) -> str | None:
 @law("LAW-11", source="design 3; slot time, rule 5; semantics I4")
 def work_conserving(book: Book, limits: bool) -> str | None:
     """When nothing more is said to start, no head is left that fits, unless it needs a resource that may be kept for a head that does not."""
-    heads = [head for head in book.heads() if not (limits and book.limited(head.group))]
+    heads = book.heads()
     idle = [head for head in heads if book.fits(head)]
+    if not idle:
+        return None
+    if limits:
+        heads = [head for head in heads if not book.limited(head.group)]
+        idle = [head for head in idle if not book.limited(head.group)]
     kept = {resource for head in heads if head not in idle for resource in head.needs}
     more = bool(kept)
     while more:                                      # a head that waits for kept units may have units kept for itself
@@ -382,7 +392,7 @@ class Judge:
         if broken:
             return broken
         self._passed.pop(group, None)
-        over = [head for head in book.heads() if not book.runs.get(head.group) and head.group != group and book.fits(head)] if passes and len(book.fifo) > 1 else ()
+        over = [head for head in book.heads() if head.group != group and not book.runs.get(head.group) and book.fits(head)] if passes and len(book.fifo) > 1 else ()
         book.started(lease, id, needs)
         for head in over:
             passed = self._passed.get(head.group)

@@ -72,6 +72,25 @@ def _count(id: str) -> None:
     played[id] += 1
 
 
+def called_through(text: str, function: Callable[P, Any], **names: Any) -> Callable[P, Any]:
+    """A function as `text` has it: with the parameters of another, which it calls. (Written out, for passing on whatever comes, as
+    `*args, **kwargs`, costs more than most rules do.) The `names` that it uses begin with _, so that no parameter is called so."""
+    code = function.__code__
+    exec(text.format(parameters=", ".join(code.co_varnames[:code.co_argcount])), names := {**names, "_function": function})
+    names["called"].__defaults__ = function.__defaults__
+    return wraps(function)(names["called"])
+
+
+#: How a rule is called: so that it is recorded when it decides.
+APPLIED = """
+def called({parameters}):
+    _result = _function({parameters})
+    if _result is not None:
+        _record(_id)
+    return _result
+"""
+
+
 def rule(id: str, *, source: str, of: tuple[str, ...] = EVERY, switch: str | None = None, off: str | None = None,
          where: Where = "step") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register a function as rule `id`. A call is recorded unless it returns None: a refusal that does not refuse did not decide."""
@@ -82,14 +101,6 @@ def rule(id: str, *, source: str, of: tuple[str, ...] = EVERY, switch: str | Non
         code = function.__code__
         RULES[id] = Rule(id, " ".join(function.__doc__.split()), source, of, switch, f"{function.__module__}.{function.__qualname__}", code.co_firstlineno, off, where)
         record = decided.append if where == "step" else _count
-
-        @wraps(function)
-        def applied(*args: P.args, **kwargs: P.kwargs) -> R:
-            result = function(*args, **kwargs)
-            if result is not None:
-                record(id)
-            return result
-
-        return applied
+        return called_through(APPLIED, function, _record=record, _id=id)
 
     return register

@@ -9,6 +9,7 @@ numbers, exact and cheap to compare, and a level never falls.
 """
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,15 +44,12 @@ class Discipline:
 
     # what the rules speak of
     def rate(self, task: Task) -> int:
-        weight = self.accounts[task.group].weight
-        return max(rate_of(units, self.ledger.capacity[resource], weight) for resource, units in task.needs.items())
-
-    def running(self, group: str) -> list[Lease]:
-        return [lease for lease in self.ledger.leases.values() if lease.task.group == group]
+        weight, capacity = self.accounts[task.group].weight, self.ledger.capacity
+        return max([rate_of(units, capacity[resource], weight) for resource, units in task.needs.items()])
 
     def limited(self, group: str) -> bool:
         limit = self.queue.groups[group].running_limit
-        return limit is not None and len(self.running(group)) >= limit
+        return limit is not None and self.ledger.running(group) >= limit
 
     def competes(self, group: str) -> bool:
         return self.queue.waits(group) and not self.limited(group)
@@ -62,17 +60,22 @@ class Discipline:
     def level(self, group: str, at: int) -> int:
         """What its finished tasks have added, and its running ones until now (or will have, by a later instant)."""
         account = self.accounts[group]
-        return account.level + sum(self.rate(lease.task) * (at - max(lease.at, account.since)) for lease in self.running(group))
+        level = account.level
+        for lease in self.ledger.leases.values():
+            if lease.task.group == group:
+                level += self.rate(lease.task) * (at - max(lease.at, account.since))
+        return level
 
     def virtual_time(self, group: str) -> int:
         """The least over the resources its head shares with other groups; the largest of all, if it shares none."""
-        shared = [self.virtual.get(r, 0) for r in self.queue.fifo[group][0][0].needs if self.shares(group, r)]
+        elsewhere = self.needed_by_others(group)
+        shared = [self.virtual.get(r, 0) for r in self.queue.fifo[group][0][0].needs if r in elsewhere]
         return min(shared) if shared else max(self.virtual.values(), default=0)
 
-    def shares(self, group: str, resource: str) -> bool:
-        """Does another group's running task or head need the resource?"""
-        others = [lease.task for lease in self.ledger.leases.values()] + [fifo[0][0] for fifo in self.queue.fifo.values() if fifo]
-        return any(task.group != group and resource in task.needs for task in others)
+    def needed_by_others(self, group: str) -> set[str]:
+        """The resources that another group's running task or head needs."""
+        tasks = [lease.task for lease in self.ledger.leases.values()] + [fifo[0][0] for fifo in self.queue.fifo.values() if fifo]
+        return {resource for task in tasks if task.group != group for resource in task.needs}
 
     # the discipline
     def come(self, group: str, at: int) -> None:
@@ -91,7 +94,7 @@ class Discipline:
     def places(self, at: int) -> dict[str, tuple[int, int]]:
         return {group: patience(self, self.queue.fifo[group][0][0], at) or look_ahead(self, group, at) for group in self.queue.turn}
 
-    def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
+    def judge(self, head: Head, heads: Collection[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
         return running_limit(self, head[0].group) or kept_units(self, head[0], earlier, at) or {}
 
     def start(self, task: Task, borrowed: Borrowed, earlier: list[Head], at: int) -> None:
@@ -221,7 +224,7 @@ def kept_units(discipline: Discipline, task: Task, earlier: list[Head], at: int)
     """Free units that a patient head needs are kept for it; anything else that fits may start."""
     patient = [head for head, _ in earlier if discipline.competes(head.group) and patience(discipline, head, at)]
     for resource, units in task.needs.items():
-        kept = sum(head.needs.get(resource, 0) for head in patient)
+        kept = sum([head.needs.get(resource, 0) for head in patient])
         if discipline.ledger.free(resource) - kept < units:
             return "kept_units"
     return None

@@ -31,6 +31,8 @@ ANSWERS: dict[type, dict[str, tuple[type, ...]]] = {
     v.Wait: _OUTCOME, v.Script: _OUTCOME, v.Gap: {"waited": (str, int, str, int)},
 }  # fmt: skip
 _BUILDS = ("waits_ready", "built", "abandoned")
+_OF_A_SLOT = frozenset(("looks", "passed", "sees", "took", "lost", "settled", "wrote", "published", "straggles", "finished", "raised"))
+_OF_AN_ACTOR, _OF_A_WINDOW = (v.Dispatch, v.Go, v.End, v.Stir), (v.Wait, v.Script, v.Gap)
 
 
 def word_of(command: v.Command) -> str:
@@ -44,13 +46,13 @@ def in_words(command: v.Command, saw: Saw) -> str | None:
     words = ANSWERS[type(command)]
     for seen in saw:
         types = words.get(seen[0]) if seen else None
-        if types is None or tuple(map(type, seen)) != types or any(isinstance(part, int) and part < (-1 if seen[0] == "finished" else 0) for part in seen):
+        if types is None or tuple(map(type, seen)) != types or min([part for part in seen if type(part) is int], default=0) < (-1 if seen[0] == "finished" else 0):
             return f"{list(seen)} does not answer {word_of(command)}"
-        if isinstance(command, v.Dispatch | v.Go | v.End | v.Stir) and (command.actor == v.BUILDER if seen[0] in _BUILDS else seen[1] == command.actor) is False:
+        if isinstance(command, _OF_AN_ACTOR) and (command.actor == v.BUILDER if seen[0] in _BUILDS else seen[1] == command.actor) is False:
             return f"{list(seen)} answers {command.actor}"
     if isinstance(command, v.Counters) and saw and tuple(saw[0][1::2]) != _COUNTERS:
         return f"the counters are {saw[0][1::2]}"
-    if isinstance(command, v.Wait | v.Script | v.Gap) and saw and saw[0][2 if isinstance(command, v.Gap) else 1] not in ("caught", "expired", "shutdown", "parked"):
+    if isinstance(command, _OF_A_WINDOW) and saw and saw[0][2 if isinstance(command, v.Gap) else 1] not in ("caught", "expired", "shutdown", "parked"):
         return f"{list(saw[0])} is no outcome"
     return None if isinstance(command, v.Go) or len(saw) == 1 else f"{len(saw)} answers to {word_of(command)}"
 
@@ -339,7 +341,7 @@ class Judge:
 
     def _of_anybody(self, actor: Actor, seen: Sequence[Any]) -> Broken | None:
         book, word = self.book, seen[0]
-        if word in ("looks", "passed", "sees", "took", "lost", "settled", "wrote", "published", "straggles", "finished", "raised"):
+        if word in _OF_A_SLOT:
             doubt = in_its_slot(book, actor, seen)
             if doubt:
                 return doubt

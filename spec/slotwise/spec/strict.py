@@ -5,12 +5,13 @@ share limit is held back, and only while a startable head of another group asks 
 """
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slotwise.spec.fair_queue import FairQueue, Head
 from slotwise.spec.rules import STRICT, rule
-from slotwise.spec.tagged import Tagged, pressed
+from slotwise.spec.tagged import Tagged, could_start, pressed
 from slotwise.spec.vocabulary import Refusal, Strict
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ class Discipline(Tagged):
     queue: FairQueue
     ledger: Ledger
 
-    def judge(self, head: Head, startable: list[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
-        return at_its_limit(self, head, startable) or {}
+    def judge(self, head: Head, heads: Collection[Head], earlier: list[Head], at: int) -> Refusal | Borrowed:
+        return at_its_limit(self, head, heads) or {}
 
 
 @rule("STR-1", source="semantics 2.3, vectors A2, A12", of=STRICT)
-def at_its_limit(discipline: Discipline, head: Head, startable: list[Head]) -> Refusal | None:
+def at_its_limit(discipline: Discipline, head: Head, heads: Collection[Head]) -> Refusal | None:
     """Under pressure, a group that holds as many leases as its share limit starts nothing."""
     task, spec = head
-    if spec.share_limit is None or discipline.ledger.running(task.group) < spec.share_limit or not pressed(task, startable):
+    if spec.share_limit is None or discipline.ledger.running(task.group) < spec.share_limit or not pressed(task, could_start(discipline.ledger, heads)):
         return None
     return "group_cap"

@@ -1,13 +1,19 @@
 """What strict and bounded borrow have in common: groups go by tag, which moves on by 1/weight with every start."""
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from slotwise.spec.fair_queue import FairQueue, Head, bring_tag, move_tag
 from slotwise.spec.vocabulary import State, Task
 
 if TYPE_CHECKING:
-    from slotwise.spec.admission import Borrowed, Lease
+    from slotwise.spec.admission import Borrowed, Lease, Ledger
+
+
+def could_start(ledger: Ledger, heads: Collection[Head]) -> list[Head]:
+    """The heads whose units are free, whatever else may hold them back."""
+    return [head for head in heads if all(ledger.free(r) >= units for r, units in head[0].needs.items())]
 
 
 def pressed(task: Task, startable: list[Head]) -> set[str]:

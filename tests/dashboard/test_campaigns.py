@@ -319,6 +319,7 @@ def test_the_end_is_not_taken_back() -> None:
 
 
 Search = Callable[..., list[s.Snapshot]]
+LONG = 120                                   # seconds: what takes longer hangs
 
 
 @pytest.fixture
@@ -345,12 +346,14 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         def later(*given: Any) -> Report:
             if not viewer.ident:
                 viewer.start()
-                assert attached.wait(10)
+                assert attached.wait(LONG)
             return before(*given)
 
         monkeypatch.setattr(fuzz, "search", later)
+        monkeypatch.setattr(fuzz_tap, "LAST", LONG)
         main.run(["fuzz", *arguments, "--tap", str(path)])
-        viewer.join(10)
+        viewer.join(LONG)
+        assert not viewer.is_alive()
         assert not path.exists()
         return seen
 
@@ -389,9 +392,8 @@ def test_progress_is_seen_before_the_end(tmp_path: Path, monkeypatch: pytest.Mon
         try:
             fuzz_tap.telling(0)(Report("native", "strict", 0, True, steps=70, rules={"QUE-1": 5}))
             fuzz_tap.telling(1)(Report("native", "strict", 1, True, steps=30, rules={"QUE-1": 2}))
-            for _ in range(1000):
-                if board.snapshot().events == 100:
-                    break
+            end = time.monotonic() + LONG
+            while board.snapshot().events != 100 and time.monotonic() < end:
                 time.sleep(0.01)
         finally:
             monkeypatch.setattr(fuzz_tap, "_to", None)

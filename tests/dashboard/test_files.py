@@ -34,7 +34,7 @@ LOG = HERE / "data-designer-0.9.7.events.jsonl"
 def read(source: Source, most: int = 10_000) -> list[Snapshot]:
     async def main() -> list[Snapshot]:
         found = []
-        with anyio.fail_after(20):
+        with anyio.fail_after(120):
             async for one in source.snapshots():
                 found.append(one)
                 if len(found) == most:
@@ -383,10 +383,13 @@ def test_a_prometheus_page() -> None:
     frame = derive(None, shot, coarse=True)
     assert frame.head.coarse
     assert [verdict.status for verdict in frame.verdicts[:2]] == ["unknown", "alarm"]          # when the process began, it does not say
-    with pages(PAGE.encode() + f"process_start_time_seconds {time.time() - 100}\n".encode()) as url:
+    began = time.time() - 100
+    with pages(PAGE.encode() + f"process_start_time_seconds {began}\n".encode()) as url:
         (shot,) = read(find(url), most=1)
+    ended = time.time()
     frame = derive(None, shot, coarse=True)
-    assert frame.head.window_s == pytest.approx(100, abs=15)
+    assert frame.head.window_s is not None
+    assert 99 < frame.head.window_s < ended - began + 1
     assert [verdict.status for verdict in frame.verdicts[:2]] == ["ok", "alarm"]
 
 

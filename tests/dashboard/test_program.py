@@ -16,7 +16,7 @@ import pytest
 from slotwise.dashboard.observe import program as p
 from slotwise.dashboard.observe.program import Program
 
-LONG = 60                                    # seconds: what takes longer hangs
+LONG = 120                                   # seconds: what takes longer hangs
 
 
 @contextmanager
@@ -96,6 +96,7 @@ def test_an_unfinished_line_is_seen_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_it_is_told_to_end_and_then_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(p, "GRACE", LONG)
     with started(tmp_path, "import time; print('here'); time.sleep(600)") as it:
         until(it.lines)
         assert (it.code, it.ending) == (None, "")
@@ -110,7 +111,7 @@ def test_it_is_told_to_end_and_then_killed(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_it_has_started_ends_with_it(tmp_path: Path) -> None:
-    code = "import subprocess, sys, time\nprint(subprocess.Popen([sys.executable, '-c', 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1); time.sleep(600)']).pid)"
+    code = "import subprocess, sys, time\nsys.stdout.write('%d\\n' % subprocess.Popen([sys.executable, '-c', r'import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); sys.stdout.write(\"1\\n\"); time.sleep(600)']).pid)"
     with started(tmp_path, code + "\ntime.sleep(600)") as it:
         until(lambda: len(it.lines()) == 2)
     until(lambda: gone(int(max(it.lines(), key=len))))

@@ -4,9 +4,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 import trio
 import trio.testing
 
-from slotwise.cli import main
+from slotwise.cli import main, record
 from slotwise.dashboard.observe.sources.recording import RecordingFile
 from slotwise.dashboard.observe.sources.source import SourceError, find
 from slotwise.dashboard.screens.session import Playback, open_session
@@ -28,7 +30,10 @@ from slotwise.impl.recording_file import Recording, open_recording
 from slotwise.impl.scheduler import Group, Scheduler
 from slotwise.impl.snapshot import Snapshot
 
+from .test_socket import HELLO, serving
+
 T = TypeVar("T")
+LONG = 120                                   # seconds: what takes longer hangs
 
 
 class Ended(NamedTuple):
@@ -216,29 +221,57 @@ TAPPED = """
 """
 
 
-def test_record_a_running_one_until_ctrl_c_or_for_a_while(tmp_path: Path, slotwise: Callable[..., Ended]) -> None:
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def until(true: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + LONG
+    while not true():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_record_a_running_one_until_ctrl_c_or_for_a_while(tmp_path: Path, slotwise: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch) -> None:
     tap, own = tmp_path / "tap", tmp_path / "own.parquet"
     program = subprocess.Popen([sys.executable, "-c", textwrap.dedent(TAPPED), str(tap), str(own)])
     try:
-        while not tap.exists():
-            assert program.poll() is None
-            time.sleep(0.02)
+        until(tap.exists, program)
+        monkeypatch.setattr(record, "GRACE", LONG)
         code, out, err = slotwise("record", "-o", str(tmp_path / "a.parquet"), "--attach", str(tap), "--for", "0.5")
         assert (code, err) == (0, "")
         assert out.startswith(f"{tmp_path}/a.parquet: ")
         recorder = subprocess.Popen([sys.executable, "-m", "slotwise.cli.main", "record", "-o", str(tmp_path / "b.parquet"), "--attach", str(tap)])
-        while not (tmp_path / "b.arrows").exists() or (tmp_path / "b.arrows").stat().st_size < 1000:
-            assert recorder.poll() is None
-            time.sleep(0.02)
+        until(lambda: size(tmp_path / "b.arrows") >= 1000, recorder)
         recorder.send_signal(signal.SIGINT)
-        assert recorder.wait(20) == 0
+        assert recorder.wait(LONG) == 0
         code, _, err = slotwise("record", "-o", str(own), str(tmp_path / "own.arrows"))
         assert (code, err) == (64, f"slotwise: {tmp_path}/own.arrows: its program still records; it closes the recording itself when it ends\n")
+        before = size(tmp_path / "own.arrows")
+        until(lambda: size(tmp_path / "own.arrows") > before + 20_000, program)
     finally:
         program.kill()
         program.wait()
+    times = [shot.now for shot in shots(tmp_path / "a.parquet")]
+    assert times[-2] - times[0] < 500_000_000 <= times[-1] - times[0]        # for a while, by the scheduler's own clock
     for name in ("a", "b"):
         assert {shot.program for shot in shots(tmp_path / f"{name}.parquet")} == {"tapped"}
         assert not (tmp_path / f"{name}.arrows").exists()
     assert recording_close.to_parquet(tmp_path / "own.arrows", own) == ""
     assert sum(group.finished for group in shots(own)[-1].groups) > 10
+
+
+def test_whoever_says_nothing_is_recorded_no_longer_than_asked(tmp_path: Path, slotwise: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "GRACE", 0)
+    over, ended = threading.Event(), list[bool]()
+
+    def mute(connection: socket.socket) -> None:
+        connection.sendall(HELLO)
+        ended.append(over.wait(LONG))
+
+    with serving(tmp_path / "s", mute):
+        code, out, err = slotwise("record", "-o", str(tmp_path / "a.parquet"), "--attach", str(tmp_path / "s"), "--for", "0.1")
+        over.set()
+    assert ended == [True]
+    assert (code, out, err) == (64, "", f"slotwise: {tmp_path}/a.parquet: there was no snapshot\n")

@@ -7,8 +7,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,13 +16,14 @@ import anyio
 import pytest
 
 from slotwise.cli import main, run_program
+from slotwise.cli import watch as look
 from slotwise.dashboard.observe.program import Program
 from slotwise.dashboard.observe.sources.source import SourceError
 from slotwise.dashboard.observe.sources.started import Started
 from slotwise.dashboard.screens.session import Live
 from slotwise.impl.snapshot import Snapshot
 
-LONG = 60                                    # seconds: what takes longer hangs
+LONG = 120                                   # seconds: what takes longer hangs
 FOREVER = """
 import anyio
 from slotwise.impl.scheduler import Scheduler
@@ -60,6 +59,7 @@ def watch(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     """It leaves no folder behind, and no log that is not named."""
     with tempfile.TemporaryDirectory(prefix="sw") as place:
         monkeypatch.setattr(tempfile, "tempdir", place)
+        monkeypatch.setattr(look, "GRACE", LONG)         # a machine that does much else may be late with what is looked at
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
 
         def call(*arguments: str) -> Ended:
@@ -115,9 +115,20 @@ WRONG = {
 }
 
 
+class Speaks(Started):
+    """It takes its time until it has said something."""
+
+    async def ready(self) -> None:
+        while not self.program.lines():
+            await anyio.sleep(0.01)
+        await super().ready()
+
+
 @pytest.mark.parametrize("code", WRONG)
 def test_a_program_without_a_scheduler(code: str, watch: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_program, "PATIENCE", 1.0 if "busy" in code else LONG)
+    if "busy" in code:
+        monkeypatch.setattr(run_program, "PATIENCE", 1.0)
+        monkeypatch.setattr(run_program, "Started", Speaks)
     ended = watch("--run", program(tmp_path, code), "--once", "--for", "5")
     assert (ended.code, ended.out) == (2, "")
     assert WRONG[code] in ended.err
@@ -128,9 +139,7 @@ def test_an_interrupt_ends_the_program_too(watch: Callable[..., Ended], tmp_path
     def interrupt(*_: object) -> int:
         raise KeyboardInterrupt
 
-    from slotwise.cli import watch as command
-
-    monkeypatch.setattr(command, "look", interrupt)
+    monkeypatch.setattr(look, "look", interrupt)
     ended = watch("--run", program(tmp_path, "import os\nprint(os.getpid(), flush=True)\n" + FOREVER), "--once")
     assert (ended.code, ended.out) == (130, "")
     assert ended.err.startswith("slotwise: the program was stopped; its output is in ")
@@ -209,19 +218,19 @@ def test_one_scheduler_after_another_and_then_the_end() -> None:
 
 def test_a_program_that_is_killed() -> None:
     with running(FOREVER) as source:
-        def kill() -> None:
-            while not source.path.exists():
-                time.sleep(0.01)
-            time.sleep(0.3)
+        session = Live(source)
+
+        async def kill() -> None:
+            while session.latest is None:                # it is seen first
+                await anyio.sleep(0.01)
             assert source.program.pid
             os.kill(source.program.pid, signal.SIGKILL)
 
-        threading.Thread(target=kill).start()
-        session = Live(source)
-
         async def follow() -> None:
             with anyio.fail_after(LONG):
-                await session.follow()
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(kill)
+                    await session.follow()
 
         anyio.run(follow)
         session.look()

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anyio
+import anyio.abc
+import anyio.to_thread
 import msgspec
 import pytest
 
@@ -18,6 +21,7 @@ from slotwise.impl.snapshot import VERSION, Snapshot
 
 from .samples import group, snapshot
 
+LONG = 120                                   # seconds: what takes longer hangs
 HELLO = b"SLOTWISE" + VERSION.to_bytes(2, "big")
 BACKENDS = pytest.mark.parametrize("backend", ["asyncio", "trio"])
 
@@ -39,7 +43,7 @@ def serving(path: Path, peer: Peer) -> Iterator[None]:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen(1)
-    listener.settimeout(10)
+    listener.settimeout(LONG)
 
     def serve() -> None:
         connection, _ = listener.accept()
@@ -57,7 +61,7 @@ def serving(path: Path, peer: Peer) -> Iterator[None]:
 
 def read(source: Source, backend: str) -> list[Snapshot]:
     async def main() -> list[Snapshot]:
-        with anyio.fail_after(10):
+        with anyio.fail_after(LONG):
             return [one async for one in source.snapshots()]
 
     return anyio.run(main, backend=backend)
@@ -68,7 +72,7 @@ def sends(*parts: bytes, then: threading.Event | None = None) -> Peer:
         for part in parts:
             connection.sendall(part)
         if then is not None:
-            then.wait(10)
+            assert then.wait(LONG)
 
     return peer
 
@@ -115,13 +119,31 @@ def test_it_refuses(tmp_path: Path, what: str, backend: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+class Impatient(Socket):
+    """It waits for 0.05 s; but the first time, for as long as the peer takes to begin."""
+
+    def __init__(self, path: Path, begun: threading.Event) -> None:
+        super().__init__(str(path), patience=0.05)
+        self.begun = begun
+
+    async def _greet(self, stream: anyio.abc.SocketStream) -> None:
+        assert await anyio.to_thread.run_sync(self.begun.wait, LONG)
+        await super()._greet(stream)
+
+
 @BACKENDS
 @pytest.mark.parametrize(("sent", "why"), [(b"", "the greeting: 0 of 8 bytes"), (HELLO + b"\x00", "a frame's length: 1 of 4 bytes"), (HELLO + shot(1) + shot(2)[:40], "a frame: 36 of ")])
 def test_a_stalled_peer_is_named(tmp_path: Path, sent: bytes, why: str, backend: str) -> None:
-    path, over = tmp_path / "s.sock", threading.Event()
-    with serving(path, sends(sent, then=over)):
+    path, begun, over = tmp_path / "s.sock", threading.Event(), threading.Event()
+
+    def peer(connection: socket.socket) -> None:
+        connection.sendall(sent)
+        begun.set()
+        assert over.wait(LONG)
+
+    with serving(path, peer):
         with pytest.raises(SourceError) as raised:
-            read(Socket(str(path), patience=0.05), backend)
+            read(Impatient(path, begun), backend)
         over.set()
     assert str(raised.value).startswith(f"{path}: stalled within {why}")
     assert str(raised.value).endswith("then nothing for 0.05 s")
@@ -129,15 +151,16 @@ def test_a_stalled_peer_is_named(tmp_path: Path, sent: bytes, why: str, backend:
 
 @BACKENDS
 def test_between_frames_it_waits_as_long_as_it_takes(tmp_path: Path, backend: str) -> None:
-    path = tmp_path / "s.sock"
+    path, begun = tmp_path / "s.sock", threading.Event()
 
     def peer(connection: socket.socket) -> None:
         connection.sendall(HELLO + shot(1))
-        threading.Event().wait(0.3)
+        begun.set()
+        time.sleep(0.3)
         connection.sendall(shot(2))
 
     with serving(path, peer):
-        assert [one.number for one in read(Socket(str(path), patience=0.05), backend)] == [1, 2]
+        assert [one.number for one in read(Impatient(path, begun), backend)] == [1, 2]
 
 
 @BACKENDS

@@ -73,7 +73,7 @@ def test_the_load_does_what_it_is_told(tmp_path: Path) -> None:
         final = producer.read()
         assert final.events == 3 * final.jobs >= 150
         assert final.rss > MB
-        assert producer.process.wait(10) == 0
+        assert producer.process.wait(120) == 0
 
 
 TINY = b.Plan(memory=2.0, block=0.05, quads=1, settle=0.3, cost=1.0, keys=10, starts=1, pace=300, groups=3, many=(20, 40))
@@ -86,7 +86,7 @@ def test_all_of_it() -> None:
     assert (lost.figure, lost.met) == (0, True)
     rate = figures["dashboard, 3 groups at 900 events/s: events"].figure
     assert rate is not None
-    assert 0 < rate < 2000
+    assert 0 < rate < 10 * 3 * TINY.pace         # after a pause it makes up for that; flat out it would be far beyond
     told = {name.partition(": ")[2] for name in figures if name.startswith("dashboard, 20 groups, 40 tasks waiting: ")}
     assert told == {"events", "viewer", "frames", "key to repaint, p50", "key to repaint, p95", "tap"}
     assert all(figure.figure is not None for figure in figures.values())

@@ -9,7 +9,7 @@ import pytest
 
 from slotwise.cli import bench_http as shown
 from slotwise.cli import main
-from slotwise.fuzz import bench, bench_http
+from slotwise.fuzz import bench, bench_http, inference
 from slotwise.fuzz.bench_http import AFTER, ARMS, BEFORE, LOADS, OURS, Change, Load, Report, Run
 from slotwise.fuzz.exits import INVARIANT
 from slotwise.impl import snapshot as s
@@ -204,9 +204,10 @@ def test_a_small_run(backend: str) -> None:
     assert f"ours against after {found.virtual[TINY]:+.2f}% (6 records, capacity 2)" in told_all
 
 
-def test_a_scheduler_with_one_slot_too_many_is_caught() -> None:
+def test_a_scheduler_with_one_slot_too_many_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("httpx")
     pytest.importorskip("uvicorn")
+    monkeypatch.setattr(inference, "TIMES", {"slow": 0.5, "fast": 0.005})     # long enough for three to be there at once, on a slow machine too
     with pytest.raises(bench.CheckFailed, match=r"^6 records, capacity 2, slotwise: .*3 requests at once, the endpoint's capacity is 2; [1-9]\d* requests beyond"):
         bench_http.measure([TINY], units=lambda load: load.capacity + 1)
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import pytest
 
-from slotwise.fuzz import seeded
+from slotwise.fuzz import seeded, targets
 from slotwise.fuzz.seeded import Found
+from slotwise.fuzz.shrink import Case, Shrinker, leaning
+from slotwise.fuzz.walker import campaign
 from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.vocabulary import PROFILES
 
@@ -37,6 +39,15 @@ def test_a_fault_is_found_blamed_and_shrunk(name: str, profile: str) -> None:
     assert found.killed
     assert found.blamed == FAULTS[name].rule
     assert found.near, found
+
+
+def test_shrinking_ends_by_itself() -> None:
+    """However large the numbers are, in few looks; not because its time is over."""
+    target, profile = targets.load(FAULTS["due_while_filling_misses_the_batch"].target), MECHANISMS["batching"].profiles["slotwise"]
+    failure = campaign(target, profile, steps=60_000, seed=1, shrink=False).failures[0]
+    shrinker = Shrinker(target, failure.finding, Case(failure.profile, failure.setup, leaning(failure.full.steps, failure.setup)), 1e9)
+    assert len(shrinker.run().commands) <= 4
+    assert shrinker.checks < 600
 
 
 def test_the_engine_itself_has_none_of_them() -> None:

@@ -15,6 +15,7 @@ from slotwise.spec.vocabulary import PROFILES, Enqueue, Pump, Release, Task
 
 SAMPLE = f"pipe:{sys.executable} -m slotwise.fuzz.sample.round_robin"
 SLOTWISE = PROFILES["slotwise"]
+LONG = 120.0                                 # seconds: what takes longer hangs
 A1 = Enqueue(tasks=(Task("a1", "a", {"r": 1}),))
 
 OWN = '''
@@ -104,7 +105,7 @@ def test_an_answer_that_is_none(own: str) -> None:
         targets.load(f"{own}:Mumbles").make(SLOTWISE, {"r": 1}).step(Pump(at_most=1))
 
 
-def program(tmp_path: Path, body: str, patience: float = 5.0) -> Program:
+def program(tmp_path: Path, body: str, patience: float = LONG) -> Program:
     """A program that greets, and then does `body` with each `line`."""
     path = tmp_path / "program.py"
     path.write_text(f'''
@@ -126,14 +127,13 @@ for line in sys.stdin:
     ("time.sleep(60)", r"no answer within 0\.3 s"),
 ])  # fmt: skip
 def test_programs_that_fail(tmp_path: Path, body: str, says: str) -> None:
-    process = program(tmp_path, body, 0.3 if "sleep" in body else 10.0)
-    process.patience = 10.0
+    process = program(tmp_path, body)
     piped = Piped(process, SLOTWISE, {"r": 1})
-    process.patience = 0.3 if "sleep" in body else 10.0
+    process.patience = 0.3 if "sleep" in body else LONG
     with pytest.raises(TargetError, match=says) as caught:
         piped.step(Pump(at_most=1))
     assert "\n" not in str(caught.value)
-    process.patience = 10.0
+    process.patience = LONG
     assert Piped(process, SLOTWISE, {"r": 1}).greeting["commands"] == ["pump"]       # it is started again
     process.close()
 

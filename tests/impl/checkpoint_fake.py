@@ -14,8 +14,10 @@ from slotwise.spec import batching_vocabulary as v
 from slotwise.spec import collector as spec
 from slotwise.spec import trace
 
-LONG = 20                                 # seconds: what takes longer hangs
+LONG = 120                                # seconds: what takes longer hangs
+LATER = 1000 * v.SECOND                   # ns: never, in a test
 QUICK = msgspec.structs.replace(v.PROFILES["slotwise"], discipline=v.LookAhead(quiet=v.MILLISECOND))
+PATIENT = msgspec.structs.replace(v.PROFILES["slotwise"], discipline=v.LookAhead(quiet=LATER, collection=LATER))    # nothing is sent because time has passed
 Script = Callable[[int, list[Update]], Answer | None]
 
 
@@ -128,11 +130,12 @@ def wait_for(what: Callable[[], object]) -> None:
 
 
 def stepwise() -> tuple[Fake, list[threading.Event], list[threading.Event]]:
-    """A client whose first requests come (the first events) and are answered (the second events) as the test says."""
+    """A client whose first three requests come (the first events) and are answered (the second events) as the test says."""
     come, go = [threading.Event() for _ in range(3)], [threading.Event() for _ in range(3)]
 
     def script(number: int, updates: list[Update]) -> None:
-        come[number - 1].set()
-        assert go[number - 1].wait(LONG)
+        if number <= len(come):
+            come[number - 1].set()
+            assert go[number - 1].wait(LONG)
 
     return Fake(script), come, go

@@ -23,7 +23,13 @@ from .checkpoint_fake import LONG, QUICK, Fake, Once, Script, batcher, stepwise,
 @pytest.mark.parametrize("profile", ["slotwise", FEWEST_CALLS, UNCOUNTED, "aws-durable-3.0.0"], ids=["slotwise", "fewest calls", "uncounted", "shipped"])
 def test_64_producers(profile: v.Profile | str) -> None:
     """Nothing is lost, nothing doubled, and each producer's order is kept; what is durable is so before its producer goes on."""
-    client, once, number = Fake(delay=0.002), Once(), 12
+    once, number = Once(), 12
+
+    def together(request: int, updates: list[Update]) -> None:
+        if request == 1:                                                            # else each may come and go before the next one starts
+            wait_for(lambda: len(it._kept._blocked) == 64)
+
+    client = Fake(together, delay=0.002)
 
     def produce(who: int) -> None:
         with it.running():

@@ -5,8 +5,10 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from slotwise.impl import checkpoint_client as errors
 from slotwise.impl.checkpoint import Answer, CheckpointBatcher, CheckpointError, Misuse, Update
 from slotwise.spec import batching_vocabulary as v
 
-from .checkpoint_fake import LONG, QUICK, Fake, Once, batcher, stepwise, threads, wait_for
+from .checkpoint_fake import LATER, LONG, PATIENT, QUICK, Fake, Once, batcher, stepwise, threads, wait_for
 
 
 class Seen(Fake):
@@ -33,7 +35,7 @@ class Seen(Fake):
 def test_who_makes_the_request(callers_drive: bool) -> None:
     """A caller that waits, but not the main thread."""
     client, callers = Seen(), []
-    with CheckpointBatcher(client, callers_drive=callers_drive) as it:
+    with CheckpointBatcher(client, PATIENT, callers_drive=callers_drive) as it:       # else what nobody waits for would go alone, if the caller is slow
 
         def caller() -> None:
             callers.append(threading.current_thread())
@@ -104,7 +106,7 @@ def test_close_waits_until_everybody_is_told() -> None:
             telling.set()
             assert go.wait(LONG)
 
-        it.refresh("op", key=time.time_ns() + 10 * v.SECOND, told=told)
+        it.refresh("op", key=time.time_ns() + LATER, told=told)
         with threads(lambda: it.submit("first", b"")):
             assert telling.wait(LONG)
             first = it._driver
@@ -212,7 +214,7 @@ def test_a_callback_while_a_caller_drives() -> None:
             it.close()
 
         other = it.refresh("other", due=10**15)
-        it.refresh("op", key=time.time_ns() + 10 * v.SECOND, told=callback)         # shown before
+        it.refresh("op", key=time.time_ns() + LATER, told=callback)         # shown before
 
         def caller() -> None:
             it.submit("first", b"")
@@ -237,7 +239,7 @@ def test_a_callback_that_exits_strands_nobody(raised: type[BaseException], other
         raise raised
 
     with batcher(client) as it:
-        key = time.time_ns() + 10 * v.SECOND
+        key = time.time_ns() + LATER
         it.refresh("a", key=key, owner="a", told=exits)
         it.refresh("b", key=key, owner="b", told=lambda ids, error: once.note("b", error))
         for other in others:
@@ -253,6 +255,15 @@ def test_a_callback_that_exits_strands_nobody(raised: type[BaseException], other
         assert isinstance(caught.value.__cause__, raised)
 
 
+@contextmanager
+def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 def test_an_interrupt_of_the_main_thread_harms_nobody_else() -> None:
     """It does not make requests, and so it can be interrupted while it waits for one."""
     client, come, go = stepwise()
@@ -260,13 +271,12 @@ def test_an_interrupt_of_the_main_thread_harms_nobody_else() -> None:
     assert main == threading.get_ident()
     interrupted: list[int] = []
 
-    def handler(number: int, frame: object) -> None:
+    def handler(number: int, frame: FrameType | None) -> None:
         if not interrupted:
             interrupted.append(number)
             raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGUSR1, handler)
-    with batcher(client) as it:
+    with handled_by(handler), batcher(client) as it:
 
         def interrupt() -> None:
             assert come[0].wait(LONG)
@@ -289,7 +299,6 @@ def test_an_interrupt_of_the_main_thread_harms_nobody_else() -> None:
             pass
         it.close(LONG)
         assert it.over == "stopped"
-    signal.signal(signal.SIGUSR1, before)
     assert client.names == ["mine", "later", "other"]
     assert once.told == {"other": "ok"}
 

@@ -5,7 +5,7 @@ import io
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from slotwise.impl import checkpoint_client as errors
-from slotwise.impl.checkpoint import CheckpointBatcher, CheckpointError
+from slotwise.impl.checkpoint import Answer, CheckpointBatcher, CheckpointError, Update
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec import collector as spec
 from slotwise.spec import trace
@@ -23,15 +23,33 @@ pytest.importorskip("uvicorn")
 
 from slotwise.fuzz.loopback import Behaviour, HttpClient, Service, ServiceError
 
-LONG = 30                                  # seconds: what takes longer hangs
+from .checkpoint_fake import wait_for
+
+LONG = 120                                 # seconds: what takes longer hangs
 PRODUCERS = 64
 
 
+class Clock:
+    """That of this machine, which can be stopped."""
+
+    def __init__(self) -> None:
+        self.stands_at: int | None = None
+
+    def __call__(self) -> int:
+        return time.monotonic_ns() if self.stands_at is None else self.stands_at
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        self.stands_at = time.monotonic_ns()
+        yield
+        self.stands_at = None
+
+
 @contextmanager
-def batcher(service: Service, patience: float = 0) -> Iterator[tuple[CheckpointBatcher, HttpClient]]:
+def batcher(service: Service, patience: float = 0, clock: Callable[[], int] = time.monotonic_ns) -> Iterator[tuple[CheckpointBatcher, HttpClient]]:
     """Its every command is replayed on the specification in the end."""
     sink, client = io.BytesIO(), HttpClient(service.url, patience)
-    it = CheckpointBatcher(client, record=sink)
+    it = CheckpointBatcher(client, record=sink, clock=clock)
     try:
         yield it, client
     finally:
@@ -53,6 +71,7 @@ class Producers:
         self.durable: list[str] = []
         self.told: Counter[str] = Counter()
         self.errors: list[CheckpointError] = []
+        self.lock = threading.Lock()
         self.threads = [threading.Thread(target=self.produce, args=(who,), daemon=True) for who in range(PRODUCERS)]
         for thread in self.threads:
             thread.start()
@@ -64,11 +83,13 @@ class Producers:
                     self.it.submit(f"{who}.{i}", b"start", sync=False)
                     self.it.submit(f"{who}.{i}", b"end")
                 except CheckpointError as error:
-                    self.told[type(error).__name__] += 1
-                    self.errors.append(error)
+                    with self.lock:
+                        self.told[type(error).__name__] += 1
+                        self.errors.append(error)
                     return
-                self.told["ok"] += 1
-                self.durable.append(f"{who}.{i}")
+                with self.lock:
+                    self.told["ok"] += 1
+                    self.durable.append(f"{who}.{i}")
 
     def join(self) -> None:
         for thread in self.threads:
@@ -88,6 +109,14 @@ def orderly(requests: list[list[str]], steps: int) -> None:
 @pytest.mark.parametrize("behaviour", [Behaviour(), Behaviour(slow={3: 0.5, 5: 0.2})], ids=["as usual", "slow"])
 def test_nothing_is_lost(tmp_path: Path, behaviour: Behaviour) -> None:
     with Service(tmp_path / "journal", behaviour) as service, batcher(service) as (it, client):
+        checkpoint = client.checkpoint
+
+        def together(token: str, updates: Sequence[Update]) -> Answer:
+            if not client.calls:                                                # else each may come and go before the next one starts
+                wait_for(lambda: len(it._kept._blocked) == PRODUCERS)
+            return checkpoint(token, updates)
+
+        client.checkpoint = together  # type: ignore[method-assign]
         Producers(it, steps := 10).join()
         it.close(LONG)
         requests = service.requests()
@@ -144,8 +173,8 @@ def test_everybody_is_told(tmp_path: Path, how: str) -> None:
 def test_pages_and_waits(tmp_path: Path) -> None:
     """Forty waits that end together are one wave though the answer has fourteen pages; nobody goes on before the service's own stamp."""
     waves: list[tuple[list[str], int]] = []
-    done = threading.Event()
-    with Service(tmp_path / "journal", Behaviour(page=3)) as service, batcher(service) as (it, client):
+    done, clock = threading.Event(), Clock()
+    with Service(tmp_path / "journal", Behaviour(page=3)) as service, batcher(service, clock=clock) as (it, client):
 
         def told(ids: list[str], error: CheckpointError | None) -> None:
             assert error is None
@@ -156,8 +185,9 @@ def test_pages_and_waits(tmp_path: Path) -> None:
         for i in range(40):
             it.submit(f"w{i}", b'{"wait": 0.3}', sync=i == 39)
         key = max(client.ends.values())
-        for i in reversed(range(40)):
-            it.refresh(f"w{i}", key=key, owner="all", index=i, told=told)
+        with clock.stopped():                                                   # none is due before all are there
+            for i in reversed(range(40)):
+                it.refresh(f"w{i}", key=key, owner="all", index=i, told=told)
         assert done.wait(LONG)
         assert [ids for ids, _ in waves] == [[f"w{i}" for i in range(40)]]
         assert waves[0][1] >= key
@@ -193,11 +223,20 @@ def test_a_wait_in_each_thread(tmp_path: Path) -> None:
 
 
 def test_the_clock_of_the_caller_is_wrong(tmp_path: Path) -> None:
-    """One stamped answer is enough to know the service's clock."""
+    """One stamped answer is enough to know the service's clock, as well as the round trip says."""
     with Service(tmp_path / "journal") as service:
-        client = HttpClient(service.url)
+        client, asked = HttpClient(service.url), list[int]()
+        checkpoint = client.checkpoint
+
+        def noted(token: str, updates: Sequence[Update]) -> Answer:
+            asked.append(time.time_ns())
+            return checkpoint(token, updates)
+
+        client.checkpoint = noted  # type: ignore[method-assign]
         with CheckpointBatcher(client, hint=time.time_ns() + 500 * v.SECOND) as it:
-            it.submit("w", b'{"wait": 0.1}')
+            begun = time.time_ns()
+            it.submit("w", b'{"wait": 0.5}')
+            trip = time.time_ns() - begun
             it.refresh("w", key=client.ends["w"]).result(LONG)
         client.close()
-        assert client.calls < 5
+        assert asked[1] > client.ends["w"] - trip - v.MILLISECOND

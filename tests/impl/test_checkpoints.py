@@ -4,7 +4,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -24,14 +24,16 @@ from slotwise.impl.scheduler import Scheduler
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec import collector, rules
 
+from .checkpoint_fake import LONG, wait_for
+
 both = pytest.mark.parametrize("backend", ["trio", "asyncio"])
 
 
 class Service:
-    """Durable after `delay` seconds; its `fails`-th request fails."""
+    """Durable after `delay` seconds, once `when` holds; its `fails`-th request fails."""
 
-    def __init__(self, delay: float = 0.005, fails: int = 0) -> None:
-        self.delay, self.fails = delay, fails
+    def __init__(self, delay: float = 0.005, fails: int = 0, when: Callable[[], object] = lambda: True) -> None:
+        self.delay, self.fails, self.when = delay, fails, when
         self.durable: list[str] = []
         self.calls = 0
         self.gate = threading.Event()
@@ -39,7 +41,8 @@ class Service:
 
     def checkpoint(self, token: str, updates: Sequence[Update]) -> Answer:
         self.calls += 1
-        self.gate.wait(10)
+        assert self.gate.wait(LONG)
+        wait_for(self.when)
         time.sleep(self.delay)
         if self.calls == self.fails:
             raise ConnectionError("lost")
@@ -52,10 +55,15 @@ class Service:
 
 @both
 def test_jobs_wait_until_their_checkpoints_are_durable(backend: str) -> None:
-    service = Service()
+    def all_that_may_run_wait() -> bool:
+        """Else a job might wait, and be told, before the next one has its thread."""
+        return len(checkpoints._batcher._kept._blocked) == min(20, 60 - len(service.durable))
+
+    service = Service(when=all_that_may_run_wait)
+    checkpoints = Checkpoints(service)
 
     async def main() -> None:
-        async with Checkpoints(service) as checkpoints, Scheduler({"llm": 20}, check=True) as it:
+        async with checkpoints, Scheduler({"llm": 20}, check=True) as it:
             it.attach(checkpoints)
 
             async def job(i: int) -> None:
@@ -98,15 +106,19 @@ def test_a_lost_checkpoint_is_the_jobs_error(backend: str) -> None:
 
 @both
 def test_a_cancelled_job_leaves_when_its_checkpoint_is_durable(backend: str) -> None:
-    service = Service(delay=0.03)
+    service = Service()
+    service.gate.clear()
 
     async def main() -> None:
         async with Checkpoints(service) as checkpoints, Scheduler({"llm": 4}, check=True) as it:
             job = it.submit(checkpoints.submit, "op", b"body")
-            with anyio.fail_after(30):
+            with anyio.fail_after(LONG):
                 while not service.calls:
                     await anyio.sleep(0.001)
             job.cancel()
+            await anyio.sleep(0.01)
+            assert (job.state, service.durable) == ("running", [])
+            service.gate.set()
             await job                        # too late to be cancelled: it ends well
             assert service.durable == ["op"]
 
@@ -200,10 +212,10 @@ def test_a_job_waits_for_a_state(backend: str) -> None:
 
     async def main() -> None:
         async with Checkpoints(service) as checkpoints:
-            with anyio.fail_after(30):
+            with anyio.fail_after(LONG):
                 await checkpoints.refresh("op", due=0)
             service.fails = service.calls + 1
-            with pytest.raises(CheckpointError), anyio.fail_after(30):
+            with pytest.raises(CheckpointError), anyio.fail_after(LONG):
                 await checkpoints.refresh("other", due=0)
             assert checkpoints._limiter.borrowed_tokens == 0
 
@@ -219,7 +231,7 @@ def test_whoever_is_cancelled_asks_no_more(backend: str) -> None:
                 await checkpoints.refresh("op", due=time.monotonic_ns() + 10**12)
             assert scope.cancelled_caught
             assert len(checkpoints._batcher._kept) == 0
-            with anyio.fail_after(30):
+            with anyio.fail_after(LONG):
                 while checkpoints._limiter.borrowed_tokens:      # the thread goes
                     await anyio.sleep(0.01)
 

@@ -24,7 +24,8 @@ from slotwise.impl.tape import Tape
 from slotwise.spec import admission, trace
 from slotwise.spec.vocabulary import PROFILES, Task
 
-from .live_programs import assert_drained, both, fail, give, nap, run, scheduler
+from .live_programs import assert_drained, both, fail, give, nap, scheduler
+from .virtual import run
 
 # What a user does ----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from slotwise.impl.scheduler import Group, Scheduler
 from slotwise.impl.snapshot import VERSION, Snapshot
 
 both = pytest.mark.parametrize("backend", ["trio", "asyncio"])
+LONG = 120                                   # seconds: what takes longer hangs
 
 
 class Viewer:
@@ -26,7 +27,7 @@ class Viewer:
 
     def __init__(self, path: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(10)
+        self.socket.settimeout(LONG)
         self.socket.connect(str(path))
 
     def exactly(self, n: int, piece: int = 65536) -> bytes:
@@ -71,7 +72,8 @@ def test_a_viewer_sees_snapshots_of_the_running_scheduler(backend: str, tmp_path
             one = Viewer(path)
             first = await one.hello_and_frame()
             assert (first.program, first.pid, first.state, first.leases) == ("shown", os.getpid(), "running", 0)
-            job = it.submit(anyio.sleep, 0.3, group="a")
+            over = anyio.Event()
+            job = it.submit(over.wait, group="a")
             two = Viewer(path)
             await two.hello_and_frame(piece=1)                   # a byte at a time
             while not (seen := await anyio.to_thread.run_sync(one.frame)).leases:
@@ -81,6 +83,7 @@ def test_a_viewer_sees_snapshots_of_the_running_scheduler(backend: str, tmp_path
             assert later.now > seen.now
             assert later.resources[0].busy == 1
             two.socket.close()                                   # vanishes
+            over.set()
             await job
         last = one.rest()[-1]
         assert (last.state, last.groups[0].finished) == ("ended", 1)
@@ -194,9 +197,11 @@ def test_a_source_that_fails_harms_nobody(tmp_path: Path) -> None:
             it.attach(Broken())
             viewer = Viewer(tmp_path / "s")
             await anyio.to_thread.run_sync(viewer.hello)
-            await it.submit(anyio.sleep, 0.15)
+            await it.submit(anyio.sleep, 0)
             assert it._tap
-            assert it._tap.failed
+            with anyio.fail_after(LONG):
+                while not it._tap.failed:
+                    await anyio.sleep(0.01)
             it._sources.clear()
             assert (await anyio.to_thread.run_sync(viewer.frame)).groups[0].finished == 1
 

@@ -34,14 +34,18 @@ def program(folder: Path) -> Iterator[Program]:
         yield running
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+def free_port() -> socket.socket:
+    """Bound: as long as it is open the port is nobody else's, but whoever asks for it by number can listen there."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
 
 
 class Served:
     def __init__(self, program: Program, *options: str) -> None:
-        self.port = free_port()
+        self.held = free_port()
+        self.port = int(self.held.getsockname()[1])
         self.process = subprocess.Popen([*SLOTWISE, "watch", "--attach", str(program.socket), "--web", str(self.port), *options], stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.said = self.process.stderr.readline()                   # it listens when it says so
@@ -62,6 +66,7 @@ def served(program: Program) -> Iterator[Served]:
     face.process.wait(PATIENCE)
     assert face.process.stderr is not None
     face.process.stderr.close()
+    face.held.close()
 
 
 async def none(served: Served) -> None:
@@ -137,8 +142,8 @@ WRONG = {
 
 @pytest.mark.parametrize("arguments", WRONG)
 def test_wrong_use_is_told_in_one_line(program: Program, capsys: pytest.CaptureFixture[str], arguments: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        ports = {"taken": other.getsockname()[1], "free": free_port()}
+    with socket.create_server(("127.0.0.1", 0)) as other, free_port() as held:
+        ports = {"taken": other.getsockname()[1], "free": held.getsockname()[1]}
         code = main.run(["watch", "--attach", str(program.socket), *arguments.format(**ports).split()])
     said = capsys.readouterr().err
     assert (code, said.count("\n")) == (64, 1)
@@ -148,7 +153,8 @@ def test_wrong_use_is_told_in_one_line(program: Program, capsys: pytest.CaptureF
 def test_without_the_extra_it_says_what_to_install(program: Program, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
     monkeypatch.delitem(sys.modules, "slotwise.cli.web", raising=False)
-    assert main.run(["watch", "--attach", str(program.socket), "--web", str(free_port())]) == 64
+    with free_port() as held:
+        assert main.run(["watch", "--attach", str(program.socket), "--web", str(held.getsockname()[1])]) == 64
     assert capsys.readouterr().err == "slotwise: watch: --web needs textual_serve.server: pip install 'slotwise[web]'\n"
 
 

@@ -17,6 +17,8 @@ from slotwise.impl.recording_close import to_parquet
 from slotwise.impl.recording_format import SUFFIX, RecordingError
 from slotwise.impl.recording_stream import written
 
+GRACE = 1.0                                  # seconds beyond --for in which the last snapshot may come
+
 
 def run(broken: Path | None, output: Path, attach: str | None, seconds: float | None) -> int:
     if (broken is None) == (attach is None):
@@ -61,13 +63,16 @@ def follow(attach: str, output: Path, seconds: float | None) -> int:
 
 
 async def _follow(source: Socket, writer: SnapshotWriter, seconds: float | None) -> str:
-    wrong = ""
+    wrong, began = "", None
     async with anyio.create_task_group() as tasks:
         await tasks.start(_until_signal, tasks.cancel_scope)
-        with anyio.move_on_after(seconds):
+        with anyio.move_on_after(None if seconds is None else seconds + GRACE):
             try:
                 async for snapshot in source.snapshots():
                     writer.put(snapshot)
+                    began = snapshot.now if began is None else began
+                    if seconds is not None and snapshot.now - began >= seconds * 1e9:
+                        break
             except SourceError as error:
                 wrong = str(error)
             except OSError as error:         # the recording's

@@ -22,6 +22,7 @@ from slotwise.impl.scheduler import Group, Scheduler
 AT_ONCE = 256                            # jobs submitted between two looks at the clock
 BEHIND = 4096                            # jobs that may wait before no more are submitted
 CAPACITY = 8
+PATIENCE = 30.0                          # seconds in which a viewer must take the last numbers
 LASTS = 0.05                             # seconds, of a job where many wait
 PAGE = 4096
 
@@ -53,7 +54,7 @@ class Load:
         self.names = [f"group-{i:04}" for i in range(groups)]
         self.pace, self.given, self.stopped = -1.0, 0, False
         self._began, self._given = time.monotonic(), 0
-        self.tap, self.hidden = 0.0, False
+        self.tap, self.shows, self.hidden = 0.0, 0, False
         assert it._tap is not None
         self._show = it._tap.show
         it._tap.show = self.show             # type: ignore[method-assign]
@@ -64,6 +65,7 @@ class Load:
             begun = time.thread_time()
             self._show()
             self.tap += time.thread_time() - begun
+            self.shows += 1
 
     def set_pace(self, pace: float) -> None:
         self.pace, self._began, self._given = pace, time.monotonic(), 0
@@ -95,6 +97,14 @@ class Load:
                 await anyio.lowlevel.checkpoint()
             else:
                 await anyio.sleep(0.001)
+
+    async def shown_to_all(self) -> None:
+        """Until every viewer has been given the last numbers."""
+        tap, shows = self.it._tap, self.shows
+        assert tap is not None
+        with anyio.move_on_after(PATIENCE):
+            while tap.viewers and (self.shows == shows or any(viewer.kept for viewer in tap._viewers)):
+                await anyio.sleep(0.01)
 
     async def keep_waiting(self) -> None:
         """Whenever one has ended, another waits."""
@@ -151,7 +161,7 @@ async def main(socket: str, groups: int, waiting: int) -> None:
             answer(load.mark())
             await load.run()
             await it.drain()
-            await anyio.sleep(0.3)           # every viewer has seen the last numbers
+            await load.shown_to_all()
             answer(load.mark())
     except Enough:
         pass

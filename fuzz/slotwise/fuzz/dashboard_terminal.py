@@ -18,6 +18,7 @@ from slotwise.fuzz.dashboard_load import resident
 
 COLUMNS, LINES = 120, 36
 TICKS = os.sysconf("SC_CLK_TCK")
+PATIENCE = 60.0                          # seconds: what is painted later hangs
 KEPT = 1 << 20                           # bytes of its output
 #: What a viewer says of itself in its first line.
 METER = re.compile(rb"(\d+)fps (\d+)%cpu")
@@ -78,7 +79,7 @@ class Viewer:
         """What was written after so many bytes, as far as it is kept."""
         return bytes(self._kept[max(0, len(self._kept) - (self.written - place)) :])
 
-    def expect(self, words: bytes, place: int, patience: float = 10.0) -> float:
+    def expect(self, words: bytes, place: int, patience: float = PATIENCE) -> float:
         """The instant at which these words had come, after so many bytes. Raises Late."""
         until = time.monotonic() + patience
         with self._news:
@@ -91,7 +92,7 @@ class Viewer:
     def press(self, key: str) -> None:
         os.write(self.leader, key.encode())
 
-    def key(self, key: str, words: bytes, patience: float = 10.0) -> float:
+    def key(self, key: str, words: bytes, patience: float = PATIENCE) -> float:
         """Seconds from a key to what it paints. Raises Late."""
         place, begun = self.written, time.monotonic()
         self.press(key)

@@ -49,7 +49,7 @@ LAYERS, TASKS, NUMBERS, THREADS = 6, 8, 20_000, 3
 HUMAN = 1.0                              # seconds: so often somebody looks at each fourth record, at all that wait there
 NIGHTLY = 10                             # requests that are always in line
 IMPORTS, IMPORTED = 20.0, 60             # seconds from the end of one to the next; requests of each
-SLO, TELLS, PATIENCE = 2.0, 5.0, 5.0     # seconds: that a task may wait; between two lines; that the end may take
+SLO, TELLS, PATIENCE = 2.0, 5.0, 30.0    # seconds: that a task may wait; between two lines; that the end may take
 
 
 def score(pool: SpinPool, answer: str) -> float:

@@ -122,7 +122,7 @@ class Service(Served):
 
     def requests(self) -> list[list[str]]:
         """The updates of each request that was made durable, by name."""
-        return [[id for id, _ in json.loads(line)["updates"]] for line in self.journal.read_bytes().splitlines()]
+        return [[id for id, _ in json.loads(line)["updates"]] for line in self.journal.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
 
 class ServiceError(Exception):

@@ -71,20 +71,20 @@ class Program:
                     raise self.ended(f"no answer within {self.patience:g} s")
                 more = out.read1(1 << 16)  # type: ignore[attr-defined]
                 if not more:
-                    raise self.ended("it has ended")
+                    raise self.ended("it has ended", self.patience)
                 self._rest += more
                 if len(self._rest) > LONGEST_LINE:
                     raise self.ended("its line has no end")
         line, self._rest = self._rest.split(b"\n", 1)
         return line
 
-    def ended(self, why: str) -> TargetError:
-        """Something is wrong with it: it is stopped, and the next question starts it again."""
+    def ended(self, why: str, within: float = 0.2) -> TargetError:
+        """Something is wrong with it: it is stopped, unless it ends within so many seconds; and the next question starts it again."""
         process, self._process = self._process, None
         code = ""
         if process is not None:
             try:
-                code = f" (exit code {process.wait(0.2)})"
+                code = f" (exit code {process.wait(within)})"
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

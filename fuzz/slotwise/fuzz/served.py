@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-PATIENCE = 30.0                          # seconds in which a service must have started
+PATIENCE = 60.0                          # seconds in which a service must have started
 LOOKS = 0.25                             # seconds between two looks at whether the parent is there
 FILES = 1000                             # open at once in a service: `select` knows no more
 
@@ -25,9 +25,11 @@ class Served:
 
     def __init__(self, *arguments: str) -> None:
         self.arguments = arguments
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        # Bound for as long as this is there, so that the port is nobody else's meanwhile: no other service's, and no connection begins there.
+        self._held = socket.socket()
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self.port = int(self._held.getsockname()[1])
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -62,6 +64,7 @@ class Served:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
         self.kill()
+        self._held.close()
 
 
 def with_our_path() -> dict[str, str]:

@@ -27,6 +27,10 @@ from slotwise.spec.vocabulary import Commit, Discard, Enqueue, Release, Task
 
 #: Lists longer than this are looked into at their end only, and checked again after each pass.
 CAREFUL = 60
+#: Rounds of all passes in which numbers may still fall, but no command goes.
+ROUNDS = 8
+#: Seconds in which a trace must be short, if nothing else is said. It usually takes less than one.
+SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,12 @@ class Shrinker:
         self.careful = False                             # check so always
 
     def run(self) -> Finding:
-        while not self.late and self.once():
-            pass
+        idle = 0
+        while not self.late and idle < ROUNDS:
+            before = len(self.case.ops)
+            if not self.once():
+                break
+            idle = idle + 1 if len(self.case.ops) == before else 0
         return self.finding
 
     @property
@@ -360,7 +368,7 @@ def _noting(plan: Later, op: Op, used: list[Op], book: Book) -> Any:
     return command
 
 
-def shrink(target: Target, failure: Failure, *, seconds: float = 5.0) -> Failure:
+def shrink(target: Target, failure: Failure, *, seconds: float = SECONDS) -> Failure:
     """The same failure on a shorter list of commands; the given one if that cannot be had (nondeterminism can't)."""
     if failure.kind == "nondeterminism":
         return failure
@@ -372,7 +380,7 @@ def shrink(target: Target, failure: Failure, *, seconds: float = 5.0) -> Failure
     return replace(failure, finding=finding, profile=profile, setup=setup, trace=trace)
 
 
-def shrink_trace(target: Target, trace: Trace, *, seconds: float = 5.0) -> Failure | None:
+def shrink_trace(target: Target, trace: Trace, *, seconds: float = SECONDS) -> Failure | None:
     """Shrink a trace that fails on a target; None if it does not fail there."""
     profile, setup = set_up(trace)
     hazards = mechanism_of(profile).hazards(profile)

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 from slotwise.fuzz import simpler
 from slotwise.spec import batching_vocabulary as v
 
-smaller_gaps, simpler_times = simpler.smaller_gaps, simpler.simpler_times
+simpler_times = simpler.simpler_times
 MS = v.MILLISECOND
 
 
@@ -34,11 +34,19 @@ def variants(command: Any) -> Iterator[Any]:
 
 
 def _nearer(number: int) -> Iterator[int]:
-    """Nearer to 0."""
+    """Nearer to 0; in steps that halve, so that the least which will do is found in few."""
     sign, size = (1 if number > 0 else -1), abs(number)
-    for smaller in dict.fromkeys((1, 2, size // MS * MS, size // 2, size - 1)):
+    for smaller in dict.fromkeys((1, 2, size // MS * MS, *(size - (size >> halved) for halved in range(1, size.bit_length())))):
         if 0 < smaller < size:
             yield sign * smaller
+
+
+def smaller_gaps(commands: Sequence[Any], i: int) -> Iterator[list[Any]]:
+    """Less time, or none, before command `i`; and what is said of a time after that is as far ahead of it as it was, or is left as it is."""
+    for fewer in simpler.smaller_gaps(commands, i):
+        gone = commands[i].at - fewer[i].at
+        yield [*fewer[:i], *(changed(command, due=max(0, due - gone)) if (due := getattr(command, "due", None)) else command for command in fewer[i:])]
+        yield fewer
 
 
 def simpler_setups(profile: v.Profile, setup: v.Setup) -> Iterator[tuple[v.Profile, v.Setup]]:

@@ -20,8 +20,8 @@ from slotwise.spec.mechanisms import MECHANISMS
 MODULES = (contracts, contracts_batching, contracts_spin)
 RULES = {id: rule for mechanism in MECHANISMS.values() for id, rule in mechanism.rule_book.items()}
 KEPT = Path(__file__).with_name("verdicts.json")
-#: Most seconds for one contract. All of them together took 20 s when they were kept.
-AT_MOST = 10.0
+#: Most seconds for one contract, on a machine that does much else. All of them together took 20 s when they were kept.
+AT_MOST = 120.0
 CONFIRMED = "confirmed"
 
 

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+from textual.notifications import Notification
 from textual.pilot import Pilot
 
 from slotwise.dashboard.observe.alarms import Acknowledged
@@ -90,7 +92,9 @@ def drive(session: Session, steps: Steps[T], size: tuple[int, int] = (120, 36), 
             await settled(app, pilot)
             return await steps(app, pilot)
 
-    return asyncio.run(go())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Notification, "time_left", property(lambda _: 3600.0))     # what was told stays until it is looked at
+        return asyncio.run(go())
 
 
 async def afresh(app: Screens, pilot: Pilot[str]) -> None:

@@ -58,7 +58,10 @@ def test_what_a_widget_stands_in_is_looked_up_once_for_all_its_lines(monkeypatch
         monkeypatch.setattr(Lines, "rich_style", property(rich_style))
         monkeypatch.setattr(Lines, "render_line", render_line)
         app.overview.panes["groups"].refresh()
-        await pilot.pause(0.1)
+        for _ in range(5000):
+            await pilot.pause(0.02)
+            if drawn[0]:
+                break
         return asked[0], drawn[0]
 
     asked, drawn = drive(soon(), steps)

@@ -326,7 +326,7 @@ def test_a_real_socket_that_comes_back(tmp_path: Path) -> None:
         app = Screens(session, fps=0)
         async with app.run_test(size=(120, 36)) as pilot:
             async def seen(words: str) -> None:
-                for _ in range(100):
+                for _ in range(5000):
                     await settled(app, pilot)
                     if words in screen_text(app) or any(words in one for one in told(app)):
                         return

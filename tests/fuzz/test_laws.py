@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from slotwise.spec import vocabulary as v
-from slotwise.spec.laws import KNOWN_HAZARDS, LAWS, Judge
+from slotwise.spec.judge import Judge
+from slotwise.spec.laws import KNOWN_HAZARDS, LAWS
 from slotwise.spec.vocabulary import Claim, Command, Discard, DiscardWhere, Enqueue, Explain, Group, Pump, Release, Select, Task
 
 Steps = list[tuple[Command, list[Any]]]

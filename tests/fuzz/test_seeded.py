@@ -5,7 +5,8 @@ import pytest
 
 from slotwise.fuzz import seeded, targets
 from slotwise.fuzz.seeded import Found
-from slotwise.fuzz.shrink import Case, Shrinker, leaning
+from slotwise.fuzz.shrink import Shrinker
+from slotwise.fuzz.shrink_case import Case, leaning
 from slotwise.fuzz.walker import campaign
 from slotwise.spec.mechanisms import MECHANISMS
 from slotwise.spec.vocabulary import PROFILES

@@ -7,7 +7,8 @@ import pytest
 from tests.fuzz.broken import MISTAKES, broken
 from tests.fuzz.test_walker import SHOWS
 
-from slotwise.fuzz.shrink import Case, Shrinker, leaning
+from slotwise.fuzz.shrink import Shrinker
+from slotwise.fuzz.shrink_case import Case, leaning
 from slotwise.fuzz.walker import campaign
 from slotwise.spec.vocabulary import PROFILES
 

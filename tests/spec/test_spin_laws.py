@@ -13,7 +13,8 @@ from slotwise.spec import rules, spin, spin_barrier, spin_dispatcher, spin_polic
 from slotwise.spec import spin_vocabulary as v
 from slotwise.spec.spin_invariants import INVARIANTS, Transition
 from slotwise.spec.spin_invariants import broken as broken_invariants
-from slotwise.spec.spin_laws import KNOWN_HAZARDS, LAWS, Judge
+from slotwise.spec.spin_judge import Judge
+from slotwise.spec.spin_laws import KNOWN_HAZARDS, LAWS
 from slotwise.spec.vocabulary import Observation
 
 from .spin_walk import Life

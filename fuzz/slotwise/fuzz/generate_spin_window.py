@@ -1,14 +1,12 @@
 """Windows and gaps apart from a pool, for the generator of spinning: clocks that read what matters, and gaps in runs."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slotwise.fuzz.generate import Choose
+from slotwise.fuzz.generate_spin_book import Book
+from slotwise.fuzz.generate_spin_episode import Model
 from slotwise.spec import spin_vocabulary as v
-
-if TYPE_CHECKING:
-    from slotwise.fuzz.generate_spin import Model
-    from slotwise.fuzz.generate_spin_book import Book
 
 #: The ratchet's ten windows, in units of which 1,000 are 1,000,000 ns.
 TEN = (20_000, 31_250, 40_000, 62_500, 80_000, 125_000, 160_000, 250_000, 320_000, 500_000)

@@ -33,7 +33,7 @@ class Search:
     engine: str                                      # the class in `slotwise.impl`, and in its faulty twin
     make: Callable[..., Any]                         # (that class, profile, setup, with a fault perhaps) -> a stepper
     catalogue: str                                   # of the twin's seeded faults
-    passes: tuple[str, ...]                          # of the shrinker, by name: what may be left out
+    passes: tuple[str, ...]                          # of the shrinker, by name in `shrink_passes`: what may be left out
     own_book: bool                                   # the generator follows by itself; else it reads the judge's book
     unshrunk: Callable[[Any], Any] = lambda profile: profile      # a profile without the limits that an episode may have made smaller
 

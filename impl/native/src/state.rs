@@ -2,10 +2,8 @@
 use std::sync::Arc;
 
 use crate::admission::{Admission, Kind, with_rule};
-use crate::bounded_borrow::BoundedBorrow;
 use crate::fair_queue::{GroupId, NONE};
 use crate::ledger::Needs;
-use crate::strict::Strict;
 
 /// Strings and integers, in lists and in sorted dictionaries.
 #[derive(Clone, Debug, PartialEq, Eq)]

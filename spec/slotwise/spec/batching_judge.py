@@ -7,7 +7,7 @@ from typing import Any
 from slotwise.spec import batching_laws as laws
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec.batching_book import Ask, Book, Flight, Item
-from slotwise.spec.laws import Broken, Saw
+from slotwise.spec.law_registry import Broken, Saw
 
 
 class Judge:

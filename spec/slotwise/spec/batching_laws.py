@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 from slotwise.spec import batching_vocabulary as v
 from slotwise.spec.batching_book import Ask, Book, Flight, Item
-from slotwise.spec.laws import Law, Saw
-from slotwise.spec.laws import law as any_law
+from slotwise.spec.law_registry import Law, Saw
+from slotwise.spec.law_registry import law as any_law
 
 LAWS: dict[str, Law] = {}
 law = partial(any_law, laws=LAWS)

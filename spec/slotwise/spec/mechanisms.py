@@ -97,7 +97,7 @@ def _spin() -> Mechanism:
     return Mechanism(
         "spin", v.Command, v.COMMANDS, v.Profile, v.PROFILES, v.Setup, tuple[str | int, ...], v.SEEN,
         ("rules", "spin_window", "spin_policy", "spin_pool", "spin_worker", "spin_dispatcher", "spin_barrier", "spin"), lambda spec, profile, setup: spec.pool(profile, setup),
-        (), "", "spin_laws", "spin_laws", lambda judges, profile, setup: judges.Judge(profile, setup),
+        (), "", "spin_laws", "spin_judge", lambda judges, profile, setup: judges.Judge(profile, setup),
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def _admission() -> Mechanism:
     return Mechanism(
         "admission", v.Command, v.COMMANDS, v.Profile, v.PROFILES, v.Setup, tuple[str | int | dict[str, int], ...], v.SEEN,
         ("rules", "fair_queue", "tagged", "strict", "bounded_borrow", "slot_time", "admission"), lambda spec, profile, setup: spec.admission(profile, setup.capacity),
-        (), "", "laws", "laws", lambda judges, profile, setup: judges.Judge(profile, setup.capacity),
+        (), "", "laws", "judge", lambda judges, profile, setup: judges.Judge(profile, setup.capacity),
     )  # fmt: skip
 
 

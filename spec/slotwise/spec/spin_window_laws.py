@@ -4,8 +4,8 @@ from __future__ import annotations
 from functools import partial
 
 from slotwise.spec import spin_vocabulary as v
-from slotwise.spec.laws import Law
-from slotwise.spec.laws import law as any_law
+from slotwise.spec.law_registry import Law
+from slotwise.spec.law_registry import law as any_law
 from slotwise.spec.spin_book import Actor, Book, Lone, Window
 
 LAWS: dict[str, Law] = {}

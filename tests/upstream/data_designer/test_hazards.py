@@ -9,7 +9,8 @@ import pytest
 from slotwise.fuzz import walker
 from slotwise.fuzz.upstream.data_designer import TARGET, claims
 from slotwise.spec import vocabulary as v
-from slotwise.spec.laws import KNOWN_HAZARDS, LAWS, Judge
+from slotwise.spec.judge import Judge
+from slotwise.spec.laws import KNOWN_HAZARDS, LAWS
 from slotwise.spec.trace import SUFFIX, Trace, read
 
 FOLDER = Path(__file__).parents[2] / "golden" / "hazards"

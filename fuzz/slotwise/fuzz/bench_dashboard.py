@@ -198,7 +198,7 @@ def counted(viewer: Any, producer: Producer, folder: Path) -> Figure:
     known = set(folder.glob("*.json"))
     place = viewer.written
     viewer.press("e")
-    viewer.expect(b"the whole frame", place)
+    viewer.expect(b"all tables and alarms", place)
     viewer.press("j")
     until = time.monotonic() + PATIENCE
     while not (new := set(folder.glob("*.json")) - known) or not (text := new.copy().pop().read_bytes()).endswith(b"\n"):

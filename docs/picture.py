@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from slotwise.dashboard.pictures import without_web_fonts
+from slotwise.dashboard.screens.export import without_web_fonts
 
 
 def main(target: str, *command: str) -> None:

@@ -214,9 +214,23 @@ def test_units_are_lent_beyond_a_share_while_others_wait() -> None:
             log.waits(job, 0)
             if i < starts:
                 log.starts(job, 0)
-    assert log.folded().frozen_resources(10)[0].lent == 2       # of 4; b's share is 1.6
+    seen, = log.folded().frozen_resources(10)
+    assert (seen.lent, seen.lent_to) == (2, {"b": 2})           # of 4; b's share is 1.6
     log.leaves(job, 10)
-    assert log.folded().frozen_resources(10)[0].lent == 0       # only b itself waits
+    seen, = log.folded().frozen_resources(10)
+    assert (seen.lent, seen.lent_to) == (0, {})                 # only b itself waits
+
+
+def test_to_whom_it_is_lent_the_greatest_first() -> None:
+    log = MeterLog(it := m.Meter({"x": 9}))
+    for name, weight, starts in (("d", 1.0, 2), ("c", 1.0, 2), ("b", 1.0, 4), ("a", 97.0, 0)):
+        row = it.group(Group(name, weight=weight))
+        for i in range(max(1, starts)):
+            job: Any = FakeJob(row, it.shape({"x": 1}))
+            log.waits(job, 0)
+            if i < starts:
+                log.starts(job, 0)
+    assert list(log.folded().frozen_resources(0)[0].lent_to.items()) == [("b", 3), ("c", 1), ("d", 1)]
 
 
 def test_a_line_keeps_few_that_wait_no_longer() -> None:

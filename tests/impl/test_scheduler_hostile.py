@@ -127,6 +127,38 @@ def test_a_job_does_not_drain_its_own_scheduler(backend: str) -> None:
 
 
 @both
+@pytest.mark.parametrize("how", ["await", "wait"])
+def test_a_job_that_awaits_itself_is_told_so(backend: str, how: str) -> None:
+    """It would wait without end; whoever else awaits it does not disturb it, nor does it others."""
+    jobs: list[Job[Any]] = []
+
+    async def of_itself() -> Any:
+        await anyio.sleep(0)                                 # until it is known who it is
+        await (jobs[0] if how == "await" else jobs[0].wait())
+
+    async def of_the_next() -> Any:
+        return await jobs[2]
+
+    async def main() -> None:
+        async with scheduler() as it:
+            jobs.extend((it.submit(of_itself, deadline=60), it.submit(of_the_next), it.submit(give, 7)))
+            with pytest.raises(RuntimeError, match=r"^job #1 of default cannot await itself: it would never end$"):
+                await jobs[0]
+            assert await jobs[1] == 7
+        assert_drained(it)
+
+    run(backend, main)
+
+
+@both
+def test_nobody_drains_a_scheduler_that_is_new(backend: str) -> None:
+    async def main() -> None:
+        await scheduler().drain()
+
+    run(backend, main)
+
+
+@both
 def test_a_record_that_cannot_be_written_ends_and_nothing_else(backend: str, caplog: pytest.LogCaptureFixture) -> None:
     """Wherever it fails, in a submission or in a worker: all jobs come through, and it is said once."""
 

@@ -84,7 +84,7 @@ def test_a_program_that_dies_or_hangs_leaves_its_last_state(folder: Path, progra
         program.tell("hold")
         terminal.sees("STARVE", " LIVE ")
         program.process.send_signal(how)
-        terminal.sees(*{signal.SIGKILL: (" LOST ", "closed by the program; this is the last that was seen"), signal.SIGSTOP: (" STALLED ",)}[how], "STARVE", "steered", but=(" LIVE ",))
+        terminal.sees(*{signal.SIGKILL: (" LOST ", "vanished without a last word; this is the last that was seen"), signal.SIGSTOP: (" STALLED ",)}[how], "STARVE", "steered", but=(" LIVE ",))
         terminal.press("6", "Home", "Enter")     # and it can still be read
         terminal.sees("Why it waits", "slot lent out")
         if how == signal.SIGSTOP:
@@ -144,7 +144,7 @@ def test_a_recording_is_played_held_searched_and_left(folder: Path) -> None:
         terminal.press("]")
         terminal.sees("no alarm begins later")
         terminal.press(*["."] * 6, "Space")
-        terminal.sees("STILL", "2.417s / 2.417s", "no alarm is open")                           # played to its end
+        terminal.sees(" END ", "2.417s / 2.417s", "no alarm is open")                           # played to its end
         terminal.press("q")
         left_clean(terminal)
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from slotwise.dashboard.sample import snapshots
 from slotwise.dashboard.screens.app import Screens
 from slotwise.dashboard.screens.sampled import sampled
 
-FONTS = '"Fira Code", ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
 #: By file: columns, rows, keys that are pressed first.
 PICTURES = {"watch.svg": (120, 36, ()), "watch-narrow.svg": (80, 24, ()), "watch-why.svg": (120, 36, ("enter",))}
 
@@ -22,12 +20,7 @@ async def picture(width: int, height: int, keys: tuple[str, ...]) -> str:
         await pilot.press(*keys)
         app.tick()
         await pilot.pause()
-        return without_web_fonts(app.export_screenshot(title="slotwise watch"))
-
-
-def without_web_fonts(svg: str) -> str:
-    """Where pages may load nothing from elsewhere (GitHub), and in a browser that would otherwise ask a stranger for a font: the fonts that are there."""
-    return re.sub(r"\s*@font-face \{[^}]*\}", "", svg).replace("font-family: Fira Code, monospace", f"font-family: {FONTS}").replace("font-family: arial", "font-family: Arial, Helvetica, sans-serif")
+        return app.export_screenshot(title="slotwise watch")
 
 
 def main(folder: Path) -> None:

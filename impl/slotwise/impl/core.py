@@ -31,6 +31,7 @@ class Core:
     _begun: int
     _new_bell: Callable[[], Bell]
     _ring: Callable[[Bell], None]
+    _task_here: Callable[[], Any]
     _timers: Timers
 
     def __init__(self, profile: v.Profile, capacity: dict[str, int], seed: int, keep_lost: bool, tape: Tape | None) -> None:

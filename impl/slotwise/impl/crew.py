@@ -32,7 +32,7 @@ class Worker:
         self.coming = True                           # it will look for work soon
         self.dismissed = False                       # and takes no other job
         self.job: Job[Any] | None = None
-        self.task = 0                                # its id, as anyio has it
+        self.task = 0                                # the id of the loop's task
 
     def dismiss(self) -> None:
         """Cancel what it runs."""
@@ -53,7 +53,7 @@ class Crew(Core):
         return [*self._ready, *(worker.job for worker in self._workers if worker.job is not None)]
 
     def _in_a_job(self) -> bool:
-        here = anyio.get_current_task().id
+        here = id(self._task_here()) if self._workers else 0
         return any(worker.job is not None and worker.task == here for worker in self._workers)
 
     def _call(self) -> None:
@@ -73,7 +73,7 @@ class Crew(Core):
         ready, clock, zero = self._ready, self._clock, self._begun
         worker.coming = False
         self._coming -= 1
-        worker.task = anyio.get_current_task().id
+        worker.task = id(self._task_here())
         try:
             with worker.scope:
                 begun = at = clock() - zero

@@ -27,7 +27,7 @@ class Job(Generic[T]):
     """What `submit` gives: await it for the result. It raises what the function raised, JobCancelled, or Expired.
 
     Whoever is cancelled while awaiting a job cancels the job, unless somebody else awaits it too, and leaves when the job has given back
-    its lease. `wait` only waits.
+    its lease. `wait` only waits. A job that awaits itself gets a RuntimeError.
     """
 
     __slots__ = ("_arguments", "_asked", "_awaiting", "_bells", "_error", "_forget", "_function", "_lease", "_pause", "_result", "_retry", "_row", "_scheduler", "_shape", "_since",
@@ -91,6 +91,7 @@ class Job(Generic[T]):
     async def wait(self) -> None:
         """Until it is over, however it ends; its error still wants to be seen."""
         if not self.over:
+            self._by_another()
             bell = self._bell()
             try:
                 await bell
@@ -100,6 +101,7 @@ class Job(Generic[T]):
 
     def __await__(self) -> Generator[Any, Any, T]:
         if self._state not in ENDS:
+            self._by_another()
             self._awaiting += 1
             bell = self._bell()
             try:
@@ -114,6 +116,10 @@ class Job(Generic[T]):
             finally:
                 self._awaiting -= 1
         return self._result if self._state == "finished" else self.result()
+
+    def _by_another(self) -> None:
+        if self._worker is not None and self._worker.task == id(self._scheduler._task_here()):
+            raise RuntimeError(f"job {self.id} of {self.group} cannot await itself: it would never end")
 
     async def _shielded(self) -> None:
         with anyio.CancelScope(shield=True):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import sys
 import time
-from asyncio import Future, get_running_loop
+from asyncio import Future, current_task, get_running_loop
 from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
@@ -63,6 +63,15 @@ def bells_here() -> tuple[Callable[[], Bell], Callable[[Any], None]]:
 def _fulfil(bell: Future[None]) -> None:
     if not bell.done():
         bell.set_result(None)
+
+
+def task_here() -> Callable[[], Any]:
+    """Which task of the running loop runs at the moment. (That whose id anyio tells.)"""
+    if sniffio.current_async_library() != "trio":
+        return current_task
+    import trio
+
+    return trio.lowlevel.current_task
 
 
 def soon_from_threads() -> Callable[[Callable[[], Any]], None]:

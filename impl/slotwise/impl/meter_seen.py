@@ -30,28 +30,32 @@ def resources(meter: Clocks, begun: int) -> tuple[s.Resource, ...]:
             tasks[resource] += shape.tasks
     return tuple(
         s.Resource(
-            r.name, r.capacity, r.capacity - r.free, lent[r], r.waiting, wanting, at * r.idle - r.idle_less, max(r.longest, at - r.idle_from if r.idle else 0),
+            r.name, r.capacity, r.capacity - r.free, sum(lent[r].values()), r.waiting, wanting, at * r.idle - r.idle_less, max(r.longest, at - r.idle_from if r.idle else 0),
             at * (r.capacity - r.free) - r.busy_less, r.hold.frozen(),
             begun + (r.idle_from if r.idle else at) if r.free and wanting else None,         # from now on, if nothing was idle until now
+            lent[r],
         )
         for r, wanting in tasks.items()
     )  # fmt: skip
 
 
-def _lent(meter: Clocks) -> dict[ResourceRow, int]:
-    """Units beyond their holder's share by weight (rounded up), of all groups that have ever needed it, while another group's first task waits for it."""
+def _lent(meter: Clocks) -> dict[ResourceRow, dict[str, int]]:
+    """Units beyond their holder's share by weight (rounded up), of all groups that have ever needed it, while another group's first task waits for it; by
+    the holder, the greatest first."""
     waiting = dict.fromkeys(meter.resources.values(), 0)      # groups whose first task needs it
     for row in meter.groups.values():
         if row.shape is not None:
             for resource, _ in row.shape.parts:
                 waiting[resource] += 1
-    lent = dict.fromkeys(meter.resources.values(), 0)
+    lent = dict[ResourceRow, dict[str, int]]()
     for resource, rows in waiting.items():
+        found = list[tuple[int, str]]()
         if rows and resource.weight:
             for row, held in resource.holders.items():
                 beyond = held + -resource.capacity * row.weight // resource.weight
                 if beyond > 0 and rows > (row.shape is not None and resource.name in row.shape.needs):
-                    lent[resource] += beyond
+                    found.append((-beyond, row.name))
+        lent[resource] = {name: -beyond for beyond, name in sorted(found)}
     return lent
 
 

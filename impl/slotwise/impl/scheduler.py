@@ -38,7 +38,7 @@ from slotwise.impl import arguments as checks
 from slotwise.impl.checkpoint_record import Sink
 from slotwise.impl.errors import Closed, Divergence, Expired, JobCancelled, Refused
 from slotwise.impl.jobs import Job
-from slotwise.impl.loops import bells_here, clock_here, soon_from_threads
+from slotwise.impl.loops import bells_here, clock_here, soon_from_threads, task_here
 from slotwise.impl.meter import Shape
 from slotwise.impl.retries import Retry
 from slotwise.impl.tap import Tap, wanted_tap
@@ -107,6 +107,7 @@ class Scheduler(Telling):
         self._begun = self._clock()
         self._cancelled = anyio.get_cancelled_exc_class()
         self._new_bell, self._ring = bells_here()
+        self._task_here = task_here()
         self._timers = Timers(self._now)
         self._soon, self._thread = soon_from_threads(), get_ident()
         self._open_record()

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -124,7 +125,7 @@ def banner(app: Screens) -> str:
 
 
 @pytest.mark.parametrize(("source", "state", "told"), [
-    (Listed([running()], True), "LOST", "LOST  list: closed by the program; this is the last that was seen"),
+    (Listed([running()], True), "LOST", "LOST  list: vanished without a last word; this is the last that was seen"),
     (Listed([running()], True, "the socket has vanished, within a frame"), "LOST", "LOST  list: the socket has vanished, within a frame; this is the last that was seen"),
     (Listed([running(state="ended")], True), "ENDED", "ENDED  the program is gone; this is its last state"),
     (Listed([running(state="crashed: ValueError")], True), "CRASHED", "CRASHED: ValueError  the program is gone; this is its last state"),
@@ -260,7 +261,9 @@ def test_exports(tmp_path: Path) -> None:
     frame = json.loads((tmp_path / names[1]).read_text())
     assert frame["status"] == "alarm"
     assert len(frame["panes"]["groups"]["rows"]) == 8
-    assert "tenant-c" in (tmp_path / names[2]).read_text()
+    picture = (tmp_path / names[2]).read_text()
+    assert "tenant-c" in picture
+    assert not re.search(r"@font-face|url\(https?:|src:|href=", picture), "it loads nothing from elsewhere"
     text = (tmp_path / names[3]).read_text()
     assert text.startswith(" LIVE ")
     assert "Export into" not in text

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import msgspec
 import pytest
-from textual.events import Click
+from textual.events import Click, Key
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
@@ -532,6 +532,24 @@ async def _(app: Screens, pilot: Pilot[str]) -> None:
 async def _(app: Screens, pilot: Pilot[str]) -> None:
     await pilot.press("L")
     assert played(app).place == 119
+
+
+@pytest.mark.parametrize(("burst", "position", "filtered"), [("t1:07.5\n", 29.75, ""), ("t12.5\n", 12.5, ""), ("t12x\b.5\n", 12.5, ""), ("/12 e\n", 0, "12 e"), ("tq\x1b", 0, "")])
+def test_keys_that_come_all_at_once_are_typed(burst: str, position: float, filtered: str) -> None:
+    """As from a terminal that is pasted into, or slow: all are there before the prompt is."""
+
+    async def steps(app: Screens, pilot: Pilot[str]) -> None:
+        await pilot.press("space")
+        for character in burst:
+            app.post_message(Key({"\n": "enter", "\b": "backspace", "\x1b": "escape", ".": "full_stop", ":": "colon", "/": "slash", " ": "space"}.get(character, character), character if character >= " " else None))
+        await settled(app, pilot)
+        assert app.is_running
+        assert (played(app).position, pane(app).typed) == (position * SECOND, filtered)
+        assert not app.overview.query_one(Input).display
+        assert isinstance(app.focused, TablePane)
+        assert app.overview.current == "groups", "no key of these was one of the overview's"
+
+    drive(replay(), steps)
 
 
 ONLY_REPLAYED = {"step", "step_back", "leap", "leap_back", "next_event", "previous_event", "next_alarm", "previous_alarm", "slower", "faster", "time"}

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from slotwise.dashboard.observe import regroup
 from slotwise.dashboard.observe.frames import derive
+from slotwise.dashboard.observe.history import Past
 from slotwise.dashboard.observe.limits import DEFAULTS, Limits
 from slotwise.dashboard.observe.sources.source import find
 from slotwise.dashboard.observe.tables import CAUSE_WORDS
@@ -48,6 +49,29 @@ def test_every_number_of_the_first_line_is_in_the_help() -> None:
     assert {"up", "ev/s", "drop", "lag", "win", "inv", "div"} <= told
     for piece in first[2:]:
         assert not piece.strip() or told.intersection(piece.split()), piece
+
+
+def test_the_help_says_why_a_window_is_longer_than_it_was_asked_to_be() -> None:
+    """By the words that stand above what is shared out by cause."""
+    shots = [snapshot(second, number=second, groups=(group("a", waiting=1),)) for second in (0, 9, 19, 30)]
+
+    async def steps(app: Screens, pilot: Pilot[str]) -> str:
+        await pilot.press("enter")
+        await settled(app, pilot)
+        return screen_text(app)
+
+    text = drive(sampled(shots), steps)
+    assert "win 10s" in text
+    over, = set(re.findall(r"over (\S+ s)\b", text))
+    assert over == "11 s"
+    entry, = (words for name, _, words in glossary.HEAD if re.sub(r"[\d.]+", "N", name) == re.sub(r"[\d.]+", "N", f"over {over}"))
+    assert "at most a quarter earlier" in entry
+    for window in (SECOND, 10 * SECOND, 60 * SECOND):        # which is true
+        past = Past()
+        for now in range(0, 200 * SECOND, SECOND // 10):
+            past.put(snapshot(now / SECOND))
+            before = past.before(now, window)
+            assert now < window or (before is not None and window <= now - before.now <= 1.25 * window), (window, now)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -413,3 +437,26 @@ def test_the_palette_names_tables_as_their_borders_do() -> None:
     assert set(named) == {*NAMES, *regroup.ASKED, "alarms"}
     assert all(f" {hints.DIGITS.get(name, '')} {title} ".replace("  ", " ") in text for name, title in named.items() if name not in regroup.ASKED)
     assert TITLES["starving"][0] in text
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+def test_what_is_owed_is_told_where_there_is_little_room(size: tuple[int, int]) -> None:
+    """From when some group owes something; until then it takes no room from anything else."""
+
+    async def steps(app: Screens, pilot: Pilot[str]) -> list[dict[str, str]]:
+        seen = []
+        for number, debt in enumerate(({}, {"llm": 3, "gpu": 2}, {}), 61):
+            app.session.take(msgspec.structs.replace(sample()[-1], now=number * SECOND, number=number, groups=tuple(msgspec.structs.replace(one, debt=debt if one.name == "batch" else {}) for one in sample()[-1].groups)))
+            await settled(app, pilot)
+            lines = screen_text(app).splitlines()
+            place = next(i for i, line in enumerate(lines) if "got%" in line)
+            row = next(line for line in lines[place:] if " batch  " in line)
+            left = lines[place].index("group ")
+            seen.append(dict(zip(lines[place][left:].split(), [*row[left:].split(), ""], strict=False)))          # its flag is empty
+        return seen
+
+    nobody, owes, paid = drive(sampled([sample()[-1]]), steps, size)
+    assert "debt" not in nobody
+    assert {"lag", "p50", "p99", "flag"} <= nobody.keys()
+    assert (owes["debt"], paid["debt"]) == ("5", "-")
+    assert {"lag", "p99", "flag", "oldest▼", "got%", "due%", "wait", "busy"} <= owes.keys() == paid.keys()

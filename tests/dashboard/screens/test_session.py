@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -106,6 +107,27 @@ def test_times_count_from_the_start_of_the_program() -> None:
     session.step(-1)
     assert (session.position, session.here()) == (SECOND, 0.25)
     assert loaded(replay([snapshot(10), snapshot(14)])).ends() == ("0.000s", "4.000s")
+
+
+@pytest.mark.parametrize(("ns", "ends"), [(900, ("0ns", "900ns")), (1_500_000, ("0.0us", "1,500.0us")), (90 * SECOND, ("00:00:00.00", "00:01:30.00"))])
+def test_both_ends_of_the_history_are_told_alike(ns: int, ends: tuple[str, str]) -> None:
+    assert loaded(replay([snapshot(0), msgspec.structs.replace(snapshot(0), now=ns)])).ends() == ends
+
+
+def test_a_recording_says_when_it_is_at_its_end() -> None:
+    session = loaded(replay([snapshot(0), snapshot(1), snapshot(2)]))
+    seen = []
+    acts: tuple[Callable[[], object], ...] = (lambda: None, session.to_end, lambda: session.step(-1), lambda: session.step(1), session.play, lambda: session.seek(2 * SECOND))
+    for act in acts:
+        act()
+        session.look()
+        seen.append(session.state)
+    assert seen == ["REPLAY", "END", "STILL", "END", "REPLAY", "END"]
+    session.play()
+    session.look()
+    session.clock.now += 1000 * SECOND  # type: ignore[attr-defined]
+    session.look()
+    assert session.state == "END", "played to it"
 
 
 def test_a_long_recording_is_thinned() -> None:

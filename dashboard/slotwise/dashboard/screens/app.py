@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.css.query import NoMatches
+from textual.events import Key
 from textual.screen import Screen
 
 from slotwise.dashboard.observe.frames import Frame
@@ -20,6 +21,7 @@ from slotwise.dashboard.observe.units import Unit
 from slotwise.dashboard.observe.words import seconds
 from slotwise.dashboard.screens import hints, keys
 from slotwise.dashboard.screens.comparing import Marked
+from slotwise.dashboard.screens.export import without_web_fonts
 from slotwise.dashboard.screens.help import Help
 from slotwise.dashboard.screens.lines import Lines
 from slotwise.dashboard.screens.look import Look
@@ -177,6 +179,15 @@ class Screens(App[str]):
         shown = keys.SHOWN_PLAYED if isinstance(screen, Overview) and session.replay else getattr(screen, "SHOWN", ())
         given = {id: self.mapped.get(id, given).split(",")[0] for id, given, _, _, _ in keys.KEYS}
         return [(" ".join(keys.word(given[id]) for id in ids.split()), words[ids.split()[0]]) for ids in shown]
+
+    def export_screenshot(self, *, title: str | None = None, simplify: bool = False) -> str:
+        """With no font from elsewhere: e writes it, and the palette does."""
+        return without_web_fonts(super().export_screenshot(title=title, simplify=simplify))
+
+    def on_key(self, event: Key) -> None:
+        """One that nobody has taken."""
+        if self.screen is self.overview and self.overview.typed_before(event):
+            event.prevent_default()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         yield from (command for command in super().get_system_commands(screen) if command.title not in ("Keys", "Maximize", "Minimize"))      # ours are better

@@ -19,12 +19,18 @@ from slotwise.dashboard.observe.sources.source import RECORDINGS
 
 KINDS = {"svg": "a picture of the screen", "txt": "the screen as text", "csv": "this table, all rows", "json": "all tables and alarms"}
 SLICE = {"parquet": "the window's recording"}
+FONTS = '"Fira Code", ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
 
 
 def screen_text(app: App[Any]) -> str:
     """The screen's lines, without spaces at their ends."""
     strips = app.screen._compositor.render_strips()         # the one place that knows how the screen is kept
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def without_web_fonts(svg: str) -> str:
+    """Where pages may load nothing from elsewhere (GitHub), and in a browser that would otherwise ask a stranger for a font: the fonts that are there."""
+    return re.sub(r"\s*@font-face \{[^}]*\}", "", svg).replace("font-family: Fira Code, monospace", f"font-family: {FONTS}").replace("font-family: arial", "font-family: Arial, Helvetica, sans-serif")
 
 
 def as_csv(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> str:

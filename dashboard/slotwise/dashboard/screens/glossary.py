@@ -10,13 +10,14 @@ Entry = tuple[str, str, str]
 
 HEAD: tuple[Entry, ...] = (
     ("LIVE ...", "", "the state: LIVE, DRAINING, ENDED, CRASHED; STALLED: nothing came for three times as long as it should; LOST: its socket is gone; COARSE: rounded, or sampled"),
-    ("PAUSED 12s", "s", "the view stands still, and is so old; MARK: the marked moment is seen; REPLAY x2, STILL: a recording, and how fast it plays"),
+    ("PAUSED 12s", "s", "the view stands still, and is so old; MARK: the marked moment is seen; REPLAY x2: a recording, and how fast it plays; STILL, END: it stands still, END at its end"),
     ("up", "h:m:s", "since the scheduler began; t: where a recording stands, and its length"),
     ("ev/s", "events/s", "what happened in the scheduler, over the window: submitted, started, finished, ..."),
     ("drop", "events", "not kept on the tape, since the beginning; counters are unaffected"),
     ("lag", "s", "age of the latest snapshot; seen ... ago: the same, of a program that is gone"),
     ("ui", "fps, %", "how often this screen is painted, and its own CPU, of one core"),
     ("win", "s", "the window: what is counted, shared or averaged is so within it; run: since the beginning"),
+    ("over 11.2 s", "s", "the exact length of the window, by which is divided: it begins with a snapshot, at most a quarter earlier than asked if they come often, or with the first that was seen"),
     ("inv", "", "invariants that hold / that are checked"),
     ("div", "", "divergences from the rules that are open"),
 )

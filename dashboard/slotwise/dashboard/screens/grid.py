@@ -39,7 +39,7 @@ class Grid:
     def _choose(self, name: str, width: int, early: Sequence[str], known: dict[str, int]) -> None:
         if self.bar and width < 36:                  # numbers first
             self.bar = None if width < 30 else self.bar._replace(least=6)
-        first, never = hints.FIRST.get(name, ()), hints.NEVER.get(name, ())
+        first, never = self._first(name, known), hints.NEVER.get(name, ())
         order = [self.places[one] for one in dict.fromkeys((*first[:1], *early, *first[1:])) if one in self.places]
         order += [i for i, column in enumerate(self.columns) if i not in order and column.id not in never]
         natural = [max([len(self._title(i)), hints.LEAST.get(column.id, 0), known.get(column.id, 0), *(_cells(words[i]) for words in self.words)]) for i, column in enumerate(self.columns)]
@@ -69,6 +69,14 @@ class Grid:
                     self.widths[i] = min(natural[i], self.widths[i] + left) if i != max(self.widths) else self.widths[i] + left
                     break
         self.order = sorted(self.widths)
+
+    def _first(self, name: str, known: dict[str, int]) -> tuple[str, ...]:
+        """Columns by importance. One that once had something in it keeps its place."""
+        seldom, first = hints.FILLED.get(name, ("", ()))
+        if seldom in self.places and (f"{seldom} was filled" in known or any(row.cells[self.places[seldom]].value is not None for row in self.rows)):
+            known[f"{seldom} was filled"] = 1
+            return first
+        return hints.FIRST.get(name, ())
 
     def header(self) -> Line:
         line: Line = [(" " * self.lead, "dim")]

@@ -17,7 +17,7 @@ class Head(Lines):
         screens, session, look = self.screens, self.screens.session, self.look
         frame = screens.now
         state = "MARK" if screens.held else "PAUSED" if screens.paused else session.state
-        style = {"LOST": "bad", "CRASHED": "bad", "STALLED": "bad", "PAUSED": "banner", "MARK": "banner", "ENDED": "banner", "STILL": "banner"}.get(state, "reverse")
+        style = {"LOST": "bad", "CRASHED": "bad", "STALLED": "bad", "PAUSED": "banner", "MARK": "banner", "ENDED": "banner", "STILL": "banner", "END": "banner"}.get(state, "reverse")
         pieces: list[tuple[int, Line]] = []
         if isinstance(session, Playback):
             state += f" {session.speed_words}" if state == "REPLAY" else ""

@@ -25,6 +25,8 @@ FIRST = {
     "rules": ("rule", "profile", "decided", "margin", "state", "floor", "often"),
     "alarms": ("sentence", "age"),
 }  # fmt: skip
+#: The same, as soon as some row has something in a column that is seldom filled.
+FILLED = {"groups": ("debt", ("group", "oldest", "flag", "waiting", "running", "got", "due", "debt", "p99", "lag", "p50"))}
 #: Columns that a bar says already, or the row's other words.
 NEVER = {"alarms": ("entity", "code"), "workers": ("window",)}
 #: Columns of numbers that are told in words, since each has its own unit.

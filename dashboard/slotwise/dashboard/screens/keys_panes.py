@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from textual import on
+from textual.events import Key
 from textual.widgets import Input
 
 from slotwise.dashboard.observe import regroup
@@ -149,8 +150,15 @@ class PaneKeys(Board):
         typed = self.query_one("#typed", Input)
         typed.value, typed.placeholder = value, placeholder
         typed.display = True
-        typed.focus()
+        self.set_focus(typed)                    # at once: the next key may be there already
         typed.cursor_position = len(value)
+
+    def typed_before(self, key: Key) -> bool:
+        """It came together with the key that asks, and so went to where that went."""
+        if not self.asking or key.character is None or not key.is_printable:
+            return False
+        self.query_one("#typed", Input).insert_text_at_cursor(key.character)
+        return True
 
     def close_typed(self) -> None:
         self.asking = ""

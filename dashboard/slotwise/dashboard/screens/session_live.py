@@ -122,7 +122,7 @@ class Live(Session):
                 return f"{state}{': ' if why else ''}{escape(why)}  the program is gone; this is its last state{more}"
             case "LOST":
                 tries = "" if not self.retrying else f"tries to attach again ({self.attempts} so far); " if self.attempts else "tries to attach again; "
-                return f"LOST  {tries}{self.wrong or escape(self.source.name) + ': closed by the program'}; this is the last that was seen"
+                return f"LOST  {tries}{self.wrong or escape(self.source.name) + ': vanished without a last word'}; this is the last that was seen"
             case "STALLED":
                 return f"STALLED  no snapshot for {(self.age or 0) / SECOND:.1f} s: something blocks the scheduler's loop"
             case "ATTACHING":

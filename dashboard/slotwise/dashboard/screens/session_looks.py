@@ -104,7 +104,7 @@ class Looks(Session):
         return found
 
     def ends(self) -> tuple[str, str]:
-        return clock_of(0), clock_of(self.length)
+        return clock_of(0, self.length), clock_of(self.length)
 
     def where(self, now: int) -> float | None:
         return min(1.0, max(0.0, (now - self.began) / self.length)) if self.length else None

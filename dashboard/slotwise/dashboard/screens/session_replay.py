@@ -163,7 +163,7 @@ class Playback(Looks):
     def state(self) -> str:
         if not self.times:
             return "LOST" if self.wrong else "LOADING"
-        return "REPLAY" if self.playing else "STILL"
+        return "REPLAY" if self.playing else "END" if self.over and self.at >= self.times[-1] else "STILL"
 
     @property
     def trouble(self) -> str:
